@@ -1,0 +1,152 @@
+// Package llm defines what the runtime says to a model and what a model answers, whatever protocol lies between.
+//
+// A Client streams one reply as chunks. Decorators add one duty each: Retry owns every retry, Watchdog ends a stream
+// that fell silent. The subfolders hold the clients: openai (chat completions over HTTP), scripted (plays a script) and
+// offline (the built-in rules). llmtest holds the one suite that all of them pass.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// Role is who a message is from, as on the wire.
+type Role string
+
+// The roles of a request.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Kind says more about a message than its role: what put it there. It never reaches the wire.
+type Kind string
+
+// The kinds of a message in a request.
+const (
+	KindSystem    Kind = "system"
+	KindMemory    Kind = "memory"
+	KindUser      Kind = "user"
+	KindAssistant Kind = "assistant"
+	KindTool      Kind = "tool"
+	KindNotice    Kind = "notice"
+	KindClosing   Kind = "closing"
+)
+
+// Message is one message of a request or one reply.
+type Message struct {
+	Role    Role   `json:"role"`
+	Kind    Kind   `json:"kind,omitempty"`
+	Content string `json:"content"`
+	// ToolCalls are the calls that an assistant message asks for, in order.
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// ToolCallID and Name say which call a tool message answers.
+	ToolCallID string `json:"tool_call_id,omitempty"`
+	Name       string `json:"name,omitempty"`
+	// Extra holds provider fields to send back unchanged (reasoning content, signatures), as one JSON object.
+	Extra json.RawMessage `json:"extra,omitempty"`
+}
+
+// ToolCall is one call that a model asked for.
+type ToolCall struct {
+	// ID is the provider's id: wire data only, unique within a reply, never empty (made up when the provider sent none).
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is the raw text as the model wrote it. It may be no JSON; who executes checks.
+	Arguments string `json:"arguments"`
+	// Extra holds unknown provider fields of the call, to send back unchanged.
+	Extra json.RawMessage `json:"extra,omitempty"`
+}
+
+// ToolSpec describes one tool to the model.
+type ToolSpec struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+}
+
+// Request is one request to a model. A Client never changes it.
+type Request struct {
+	Model    string
+	Messages []Message
+	// Tools are sorted by name.
+	Tools []ToolSpec
+	// Temperature is left out when nil.
+	Temperature *float64
+	// MaxTokens bounds the reply; 0 leaves it to the server.
+	MaxTokens int
+}
+
+// Usage is what the provider reported, in tokens; nil is unknown, never zero in its place.
+type Usage struct {
+	Prompt     *int `json:"prompt_tokens"`
+	Completion *int `json:"completion_tokens"`
+	Cached     *int `json:"cached_tokens"`
+	Reasoning  *int `json:"reasoning_tokens"`
+}
+
+// Finish is why a reply ended.
+type Finish string
+
+// The reasons that the runtime tells apart; others are passed on as they came.
+const (
+	FinishStop          Finish = "stop"
+	FinishToolCalls     Finish = "tool_calls"
+	FinishLength        Finish = "length"
+	FinishContentFilter Finish = "content_filter"
+)
+
+// Chunk is one piece of a streamed reply. At most one of its parts is set, but for the last one.
+type Chunk struct {
+	// Text and Reasoning are deltas, valid UTF-8.
+	Text      string
+	Reasoning string
+	// CallDelta tells that a call grew, for the screen only; the calls to run are in Done.
+	CallDelta *CallDelta
+	// Retry tells that the client waits before it tries again. What was yielded before it is void.
+	Retry *RetryWait
+	// Done is the last chunk of every reply that ended properly. A stream that ends without Done and without an error
+	// is a fault of the Client.
+	Done *Done
+}
+
+// CallDelta is the growth of one call.
+type CallDelta struct {
+	Index     int
+	Name      string
+	Arguments string // the delta
+}
+
+// Done closes a reply.
+type Done struct {
+	Finish    Finish
+	ToolCalls []ToolCall
+	Usage     Usage
+	// Model is the model that answered, as the server named it; empty when it did not.
+	Model string
+	// Extra goes into the assistant message, to be sent back (see Message.Extra).
+	Extra json.RawMessage
+}
+
+// RetryWait is one wait of Retry.
+type RetryWait struct {
+	// Attempt is the attempt that failed, from 1; Max is how many there are at most.
+	Attempt, Max int
+	Wait         time.Duration
+	// Cause is one clean line without a key.
+	Cause string
+	// Status is the HTTP status, 0 when there was none.
+	Status int
+}
+
+// Client talks to one endpoint.
+type Client interface {
+	// Stream yields chunks until the reply ends: either a chunk with Done is the last, or an error is. It is safe for
+	// concurrent use. Cancelling ctx closes the connection and ends the stream with ctx's error. Errors are *Error but for
+	// that of ctx.
+	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}

@@ -1,0 +1,4 @@
+package trace
+
+// Subscription is one reader of a Bus.
+type Subscription struct{}

@@ -1,0 +1,294 @@
+// Package trace is the one vocabulary of what happens: events, the bus that carries them, the JSONL file that readers
+// outside follow, and the tree of spans that the trace pane and `vitrine trace` show.
+//
+// Events with a sequence number are stored with the change that they tell of and published after its commit; events
+// without one are transient: they may be merged or dropped on the way and are never needed to know what is true.
+package trace
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Name is the name of an event.
+type Name string
+
+// Stored events. Readers outside rely on run_start, llm_call, tool_call, tool_result, compact, answer, error and run_end.
+const (
+	RunStart        Name = "run_start"
+	LLMCall         Name = "llm_call"
+	ToolCall        Name = "tool_call"
+	ToolResult      Name = "tool_result"
+	Compact         Name = "compact"
+	Answer          Name = "answer"
+	Error           Name = "error"
+	RunEnd          Name = "run_end"
+	Approval        Name = "approval"
+	HistoryRepaired Name = "history_repaired"
+	Pin             Name = "pin"
+	Todo            Name = "todo"
+	Session         Name = "session"
+	InputQueued     Name = "input_queued"
+	Artifact        Name = "artifact"
+)
+
+// Transient events.
+const (
+	State    Name = "state"
+	Delta    Name = "delta"
+	Retry    Name = "retry"
+	Progress Name = "progress"
+)
+
+// Event is one thing that happened.
+type Event struct {
+	// TS is UTC; it is written with microseconds.
+	TS time.Time
+	// Seq is the place in the session's order, from 1; 0 marks a transient event (null in JSON).
+	Seq       int64
+	SessionID string
+	// RunID is empty outside runs (null in JSON).
+	RunID string
+	Turn  int
+	Name  Name
+	Step  int
+	// Data is the typed struct of the name; *Unknown for names of a newer version.
+	Data Data
+}
+
+// Data is what an event carries: one struct type for each name.
+type Data interface{ EventName() Name }
+
+// RunStartData opens a run.
+type RunStartData struct {
+	Input string `json:"input"` // the user's text
+	Model string `json:"model"`
+	N     int64  `json:"n"` // the user message's place in the session
+}
+
+// LLMCallData is one model call that ended, well or not. What the provider did not report is null.
+type LLMCallData struct {
+	Model            string `json:"model"`
+	LatencyMS        int64  `json:"latency_ms"`
+	TTFTMS           *int64 `json:"ttft_ms"`
+	PromptTokens     *int   `json:"prompt_tokens"`
+	CompletionTokens *int   `json:"completion_tokens"`
+	CachedTokens     *int   `json:"cached_tokens"`
+	ReasoningTokens  *int   `json:"reasoning_tokens"`
+	// Estimate is our own count of the prompt, in tokens.
+	Estimate      int    `json:"estimate"`
+	ToolCallCount int    `json:"tool_call_count"`
+	FinishReason  string `json:"finish_reason"`
+	Attempts      int    `json:"attempts"`
+	// Text is the commentary beside calls, or the answer.
+	Text string `json:"text,omitempty"`
+	// Error is set when the call failed for good.
+	Error string `json:"error,omitempty"`
+	// Prefix says what broke the prefix against the request before; empty when nothing did.
+	PrefixBreak string `json:"prefix_break,omitempty"`
+	// StartedAt is when the call began.
+	StartedAt time.Time `json:"started_at"`
+}
+
+// ToolCallData is a call that was dispatched or queued.
+type ToolCallData struct {
+	ID        string          `json:"id"` // the call's row, also the idempotency key
+	CallID    string          `json:"call_id"`
+	Tool      string          `json:"tool"`
+	Effect    string          `json:"effect"`
+	Ord       int             `json:"ord"`
+	Arguments json.RawMessage `json:"arguments"`
+	// RawArguments is the model's text when it was not executed as written.
+	RawArguments string `json:"raw_arguments,omitempty"`
+	Status       string `json:"status"` // pending or started
+}
+
+// ToolResultData is the end of a call.
+type ToolResultData struct {
+	ID         string          `json:"id"`
+	CallID     string          `json:"call_id"`
+	Tool       string          `json:"tool"`
+	Status     string          `json:"status"` // done denied not_run interrupted unknown
+	OK         bool            `json:"ok"`
+	Code       string          `json:"code,omitempty"`
+	Result     json.RawMessage `json:"result"`
+	DurationMS int64           `json:"duration_ms"`
+	Bytes      int             `json:"bytes"`
+	Truncated  bool            `json:"truncated,omitempty"`
+	Artifact   string          `json:"artifact,omitempty"`
+	// Summary is a few words for one row of a screen: "3 hits", "42.336".
+	Summary string `json:"summary,omitempty"`
+}
+
+// CompactData is one phase of a fold.
+type CompactData struct {
+	Phase        string `json:"phase"` // started summarised checked merged committed refused failed undone
+	Reason       string `json:"reason,omitempty"`
+	FirstN       int64  `json:"first_n,omitempty"`
+	LastN        int64  `json:"last_n,omitempty"`
+	TokensBefore int    `json:"tokens_before,omitempty"`
+	TokensAfter  int    `json:"tokens_after,omitempty"`
+	Detail       string `json:"detail,omitempty"`
+}
+
+// AnswerData is the assistant message that closed a turn.
+type AnswerData struct {
+	Text string `json:"text"`
+	// Fixed marks a closing text that is ours, not the model's.
+	Fixed bool  `json:"fixed,omitempty"`
+	N     int64 `json:"n"`
+	// Partial marks an answer that was cut by a cancel or a crash.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// ErrorData is a failure that the user is told of.
+type ErrorData struct {
+	Message string `json:"message"`        // what happened
+	Why     string `json:"why,omitempty"`  // why, as far as known
+	Todo    string `json:"todo,omitempty"` // what to do
+	Code    string `json:"code,omitempty"`
+	// Stored is false for an error that could not be stored; such an event is transient.
+	Stored bool `json:"stored"`
+}
+
+// RunEndData closes a run.
+type RunEndData struct {
+	State      string `json:"state"`  // succeeded failed cancelled exhausted
+	Reason     string `json:"reason"` // typed reason, empty for succeeded
+	Steps      int    `json:"steps"`
+	Calls      int    `json:"calls"`
+	Tokens     int    `json:"tokens"` // prompt and completion, all steps; estimates where nothing was reported
+	Estimated  bool   `json:"estimated,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+	// Cost is in US dollars, null when unknown.
+	Cost *float64 `json:"cost"`
+}
+
+// ApprovalData is a question to the user, or its answer.
+type ApprovalData struct {
+	Phase  string `json:"phase"` // asked decided
+	CallID string `json:"call_id"`
+	Tool   string `json:"tool"`
+	Answer string `json:"answer,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// HistoryRepairedData tells that dangling calls of a run that was given up were closed.
+type HistoryRepairedData struct {
+	Calls  []string `json:"calls"`
+	Reason string   `json:"reason"`
+}
+
+// PinData is a pin that came or went.
+type PinData struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Action string `json:"action"` // added removed
+}
+
+// TodoData is a change of a todo.
+type TodoData struct {
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+	Completed bool   `json:"completed"`
+	Action    string `json:"action"` // added completed reopened removed
+}
+
+// SessionData is a change of the session itself.
+type SessionData struct {
+	Action string `json:"action"` // created renamed model held taken_over deleted
+	Title  string `json:"title,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Holder string `json:"holder,omitempty"`
+}
+
+// InputQueuedData is input to a busy session.
+type InputQueuedData struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Action string `json:"action"` // queued taken withdrawn
+}
+
+// ArtifactData is a large output that was kept outside the prompt.
+type ArtifactData struct {
+	Handle string `json:"handle"`
+	Tool   string `json:"tool"`
+	Bytes  int    `json:"bytes"`
+}
+
+// StateData is a change of the run's state.
+type StateData struct {
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Tokens and Budget are the context meter at this moment; Estimated is false when a report stands behind it.
+	Meter *Meter `json:"meter,omitempty"`
+}
+
+// Meter is the context's use, in tokens.
+type Meter struct {
+	System    int  `json:"system"` // system prompt, schemas and pins
+	Memory    int  `json:"memory"`
+	Window    int  `json:"window"`
+	Limit     int  `json:"limit"`
+	Turns     int  `json:"turns"`     // raw turns in the window
+	MaxTurns  int  `json:"max_turns"` // AGENT_MAX_RAW_TURNS
+	Estimated bool `json:"estimated"`
+	// Cached is the share of the last request that the provider reported as cached, 0 to 1; nil is unknown.
+	Cached *float64 `json:"cached"`
+}
+
+// Used is the sum of the parts.
+func (m Meter) Used() int { return m.System + m.Memory + m.Window }
+
+// DeltaData is a piece of something that streams.
+type DeltaData struct {
+	Kind string `json:"kind"`         // text reasoning tool_output summary call
+	ID   string `json:"id,omitempty"` // the tool call's row for tool_output
+	Text string `json:"text"`
+	// Reset voids what streamed before in this step (a retried stream).
+	Reset bool `json:"reset,omitempty"`
+	// Dropped counts bytes that were left out before this delta because the subscriber was slow.
+	Dropped int `json:"dropped,omitempty"`
+}
+
+// RetryData is one failed attempt and the wait after it. It has no seq, yet the JSONL file holds it.
+type RetryData struct {
+	Attempt int    `json:"attempt"`
+	Max     int    `json:"max"`
+	WaitMS  int64  `json:"wait_ms"`
+	Cause   string `json:"cause"`
+	Status  int    `json:"status,omitempty"`
+}
+
+// ProgressData is what a long tool call says of itself.
+type ProgressData struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// Unknown is the data of an event whose name this version does not know, kept as it was.
+type Unknown struct {
+	Name Name
+	Raw  json.RawMessage
+}
+
+func (RunStartData) EventName() Name        { return RunStart }
+func (LLMCallData) EventName() Name         { return LLMCall }
+func (ToolCallData) EventName() Name        { return ToolCall }
+func (ToolResultData) EventName() Name      { return ToolResult }
+func (CompactData) EventName() Name         { return Compact }
+func (AnswerData) EventName() Name          { return Answer }
+func (ErrorData) EventName() Name           { return Error }
+func (RunEndData) EventName() Name          { return RunEnd }
+func (ApprovalData) EventName() Name        { return Approval }
+func (HistoryRepairedData) EventName() Name { return HistoryRepaired }
+func (PinData) EventName() Name             { return Pin }
+func (TodoData) EventName() Name            { return Todo }
+func (SessionData) EventName() Name         { return Session }
+func (InputQueuedData) EventName() Name     { return InputQueued }
+func (ArtifactData) EventName() Name        { return Artifact }
+func (StateData) EventName() Name           { return State }
+func (DeltaData) EventName() Name           { return Delta }
+func (RetryData) EventName() Name           { return Retry }
+func (ProgressData) EventName() Name        { return Progress }
+func (u Unknown) EventName() Name           { return u.Name }
