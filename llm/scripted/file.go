@@ -1,0 +1,282 @@
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"vitrine/llm"
+	"vitrine/runtime/clock"
+)
+
+// Script is a script read from a file.
+type Script struct {
+	// Strict is whether the client should check each history.
+	Strict bool
+	Steps  []Step
+}
+
+// Client makes a client that plays the script.
+func (s Script) Client(clk clock.Clock) *Client {
+	c := New(clk, s.Steps...)
+	if s.Strict {
+		c.Strict()
+	}
+	return c
+}
+
+// ParseError is a fault of a script file. Line and Column count from 1, in bytes.
+type ParseError struct {
+	File         string
+	Line, Column int
+	Message      string
+}
+
+// Error is "file:line:column: message".
+func (e *ParseError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+}
+
+// Load reads a script file.
+func Load(path string) (Script, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Script{}, fmt.Errorf("read script: %w", err)
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a script; name is the file's name for errors, which are *ParseError.
+func Parse(name string, data []byte) (Script, error) {
+	var f scriptFile
+	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return Script{}, decodeError(name, err)
+	}
+	out := Script{Strict: f.Strict}
+	for i, fs := range f.Step {
+		step, key, err := fs.step()
+		if err != nil {
+			line, column := position(data, i, key)
+			return Script{}, &ParseError{File: name, Line: line, Column: column, Message: err.Error()}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, nil
+}
+
+// decodeError puts the place that the decoder found in front of what it says.
+func decodeError(name string, err error) error {
+	out := &ParseError{File: name, Line: 1, Column: 1, Message: err.Error()}
+	var strict *toml.StrictMissingError
+	var de *toml.DecodeError
+	switch {
+	case errors.As(err, &strict) && len(strict.Errors) > 0:
+		de = &strict.Errors[0]
+		out.Message = fmt.Sprintf("unknown key %q", de.Key()[len(de.Key())-1])
+	case errors.As(err, &de):
+		out.Message = de.Error()
+	default:
+		return out
+	}
+	out.Line, out.Column = de.Position()
+	return out
+}
+
+// position finds key in the i-th [[step]], or the step's own head when it does not stand there by itself.
+func position(data []byte, i int, key string) (line, column int) {
+	var p unstable.Parser
+	p.Reset(data)
+	line, column = 1, 1
+	n := -1
+	for p.NextExpression() {
+		e := p.Expression()
+		k := e.Key()
+		k.Next()
+		at := func() (int, int) {
+			s := p.Shape(k.Node().Raw).Start
+			return s.Line, s.Column
+		}
+		switch {
+		case e.Kind == unstable.ArrayTable && k.IsLast() && string(k.Node().Data) == "step":
+			n++
+			if n == i {
+				line, column = at()
+			}
+		case n == i && e.Kind == unstable.KeyValue && string(k.Node().Data) == key:
+			return at()
+		case n == i && e.Kind != unstable.KeyValue && k.Next() && string(k.Node().Data) == key:
+			return at()
+		}
+	}
+	return line, column
+}
+
+// scriptFile is the file as written.
+type scriptFile struct {
+	Strict bool       `toml:"strict"`
+	Step   []fileStep `toml:"step"`
+}
+
+type fileStep struct {
+	When      string     `toml:"when"`
+	Times     *int       `toml:"times"`
+	Forever   bool       `toml:"forever"`
+	Reasoning string     `toml:"reasoning"`
+	Text      string     `toml:"text"`
+	Deltas    []string   `toml:"deltas"`
+	Calls     []fileCall `toml:"calls"`
+	ChunkSize *int       `toml:"chunk_size"`
+	Delay     duration   `toml:"delay"`
+	Pace      duration   `toml:"pace"`
+	Finish    string     `toml:"finish"`
+	Usage     *fileUsage `toml:"usage"`
+	Model     string     `toml:"model"`
+	Fail      *fileError `toml:"fail"`
+	FailAfter *int       `toml:"fail_after"`
+	CutAfter  *int       `toml:"cut_after"`
+	HangAfter *int       `toml:"hang_after"`
+}
+
+type fileCall struct {
+	ID   string `toml:"id"`
+	Name string `toml:"name"`
+	// Args is a table, or a string that is sent as it is.
+	Args any `toml:"args"`
+}
+
+type fileUsage struct {
+	Prompt     *int `toml:"prompt"`
+	Completion *int `toml:"completion"`
+	Cached     *int `toml:"cached"`
+	Reasoning  *int `toml:"reasoning"`
+}
+
+type fileError struct {
+	Kind       string   `toml:"kind"`
+	Status     int      `toml:"status"`
+	Host       string   `toml:"host"`
+	Message    string   `toml:"message"`
+	RetryAfter duration `toml:"retry_after"`
+	Retryable  bool     `toml:"retryable"`
+}
+
+// duration is written as Go writes it: "200ms".
+type duration time.Duration
+
+// UnmarshalText reads a duration that is not negative.
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no duration such as \"200ms\"", text)
+	}
+	*d = duration(v)
+	return nil
+}
+
+// errorKinds are the kinds that package llm knows.
+func errorKinds() []llm.ErrorKind {
+	return []llm.ErrorKind{llm.ErrConnect, llm.ErrTimeout, llm.ErrCut, llm.ErrRate, llm.ErrQuota, llm.ErrAuth,
+		llm.ErrNotFound, llm.ErrContext, llm.ErrRejected, llm.ErrServer, llm.ErrProtocol, llm.ErrTooLarge, llm.ErrExhausted}
+}
+
+// step gives the step, or what is wrong with it and under which key.
+func (f fileStep) step() (s Step, key string, err error) {
+	if key, err := f.conflict(); err != nil {
+		return Step{}, key, err
+	}
+	s = Step{when: f.When, reasoning: f.Reasoning, text: f.Text, deltas: f.Deltas, delay: time.Duration(f.Delay),
+		pace: time.Duration(f.Pace), finish: llm.Finish(f.Finish), model: f.Model}
+	if f.Times != nil {
+		s.times = *f.Times
+	}
+	if f.Forever {
+		s.times = -1
+	}
+	if f.ChunkSize != nil {
+		s = s.ChunkSize(*f.ChunkSize)
+	}
+	if f.Usage != nil {
+		s.usage = llm.Usage{Prompt: f.Usage.Prompt, Completion: f.Usage.Completion, Cached: f.Usage.Cached, Reasoning: f.Usage.Reasoning}
+	}
+	for _, c := range f.Calls {
+		call, err := c.call()
+		if err != nil {
+			return Step{}, "calls", err
+		}
+		s.calls = append(s.calls, call)
+	}
+	switch {
+	case f.Fail != nil:
+		after := 0
+		if f.FailAfter != nil {
+			after = *f.FailAfter
+		}
+		s = s.FailAfter(after, &llm.Error{Kind: llm.ErrorKind(f.Fail.Kind), Status: f.Fail.Status, Host: f.Fail.Host,
+			Message: f.Fail.Message, RetryAfter: time.Duration(f.Fail.RetryAfter), Retryable: f.Fail.Retryable})
+	case f.CutAfter != nil:
+		s = s.Cut(*f.CutAfter)
+	case f.HangAfter != nil:
+		s = s.HangAfter(*f.HangAfter)
+	}
+	return s, "", nil
+}
+
+// conflict finds keys that contradict each other or hold a value without meaning.
+func (f fileStep) conflict() (key string, err error) {
+	for _, c := range []struct {
+		key string
+		n   *int
+		min int
+	}{{"times", f.Times, 1}, {"fail_after", f.FailAfter, 0}, {"cut_after", f.CutAfter, 0}, {"hang_after", f.HangAfter, 0}, {"chunk_size", f.ChunkSize, 0}} {
+		if c.n != nil && *c.n < c.min {
+			return c.key, fmt.Errorf("%s is %d; at least %d is allowed", c.key, *c.n, c.min)
+		}
+	}
+	ends := 0
+	for _, set := range []bool{f.Fail != nil, f.CutAfter != nil, f.HangAfter != nil} {
+		if set {
+			ends++
+		}
+	}
+	switch {
+	case f.Text != "" && f.Deltas != nil:
+		return "deltas", errors.New("a step has either text or deltas")
+	case f.Times != nil && f.Forever:
+		return "forever", errors.New("a step has either times or forever")
+	case ends > 1:
+		return "", errors.New("a step has one of fail, cut_after and hang_after")
+	case f.FailAfter != nil && f.Fail == nil:
+		return "fail_after", errors.New("fail_after needs fail")
+	case f.Fail != nil && !slices.Contains(errorKinds(), llm.ErrorKind(f.Fail.Kind)):
+		return "fail", fmt.Errorf("%q is no kind of error; known are %v", f.Fail.Kind, errorKinds())
+	}
+	return "", nil
+}
+
+func (c fileCall) call() (Call, error) {
+	out := Call{ID: c.ID, Name: c.Name}
+	if c.Name == "" {
+		return Call{}, errors.New("a call needs a name")
+	}
+	switch a := c.Args.(type) {
+	case nil:
+		out.Args = "{}"
+	case string:
+		out.Args = a
+	default:
+		b, err := json.Marshal(a)
+		if err != nil {
+			return Call{}, fmt.Errorf("args of %s: %w", c.Name, err)
+		}
+		out.Args = string(b)
+	}
+	return out, nil
+}
