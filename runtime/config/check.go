@@ -1,0 +1,134 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+func parseInt(s string, lo, hi int) (int, error) {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < lo || v > hi {
+		return 0, fmt.Errorf("must be a whole number from %d to %d", lo, hi)
+	}
+	return v, nil
+}
+
+func parseNumber(s string, lo, hi float64) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || v < lo || v > hi {
+		return 0, fmt.Errorf("must be a number from %s to %s", plain(lo), plain(hi))
+	}
+	return v, nil
+}
+
+func parseSeconds(s string, lo, hi float64) (time.Duration, error) {
+	v, err := parseNumber(s, lo, hi)
+	if err != nil {
+		return 0, fmt.Errorf("must be a number of seconds from %s to %s", plain(lo), plain(hi))
+	}
+	return seconds(v), nil
+}
+
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func parseBool(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "1", "true":
+		return true, nil
+	case "0", "false":
+		return false, nil
+	}
+	return false, errors.New("must be 1 or 0")
+}
+
+func checkCompact(s string) error {
+	switch CompactMode(s) {
+	case CompactAuto, CompactAsk, CompactOff:
+		return nil
+	}
+	return errors.New("must be auto, ask or off")
+}
+
+// checkKey looks for what cannot stand in a header; the text of a key never goes into the message.
+func checkKey(s string) error {
+	for _, r := range s {
+		if r <= ' ' || r > '~' {
+			return errors.New("must be visible ASCII characters without spaces (the value is not shown)")
+		}
+	}
+	return nil
+}
+
+func checkModel(s string) error {
+	if len(s) > 200 || strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0 {
+		return errors.New("must be a model's name: at most 200 characters, no spaces or control characters")
+	}
+	return nil
+}
+
+func checkPath(s string) error {
+	if strings.IndexFunc(s, unicode.IsControl) >= 0 {
+		return errors.New("must be a path without control characters")
+	}
+	return nil
+}
+
+// parseBaseURL checks that requests can be made of it, and cuts the slash at its end.
+func parseBaseURL(s string) (string, error) {
+	const allowed = "must be a URL such as http://localhost:11434/v1"
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		return "", errors.New(allowed)
+	case u.User != nil:
+		return "", errors.New(allowed + ", without user and password; the key goes into OPENAI_API_KEY")
+	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		return "", errors.New(allowed + ", without ? or #")
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
+		return "", errors.New(allowed + ", without /chat/completions")
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return "", errors.New(allowed + ", with a port from 1 to 65535")
+		}
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// withoutUserInfo masks user and password of a URL, right or wrong, so that an error may show it.
+func withoutUserInfo(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	at := strings.LastIndex(rest, "@")
+	if !ok || at < 0 {
+		return s
+	}
+	return scheme + "://***" + rest[at:]
+}
+
+// userRune says which characters a user's name is made of; it becomes part of session ids.
+func userRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-@+", r)
+}
+
+func checkName(s string) error {
+	if len([]rune(s)) > 64 || strings.IndexFunc(s, func(r rune) bool { return !userRune(r) }) >= 0 {
+		return errors.New("must be at most 64 letters, digits and . _ - @ +")
+	}
+	return nil
+}
+
+// CheckSessionID says what is wrong with a session id that a user chose.
+func CheckSessionID(s string) error {
+	bad := func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) || strings.ContainsRune(`/\`, r) }
+	if s == "" || len([]rune(s)) > 128 || strings.IndexFunc(s, bad) >= 0 || strings.HasPrefix(s, "-") {
+		return &Error{Name: "session", Value: s,
+			Allowed: `must be 1 to 128 visible characters, without spaces, / and \, and not start with -`}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package config
+
+import "fmt"
+
+// EndpointKind is which model client is meant.
+type EndpointKind string
+
+// The kinds.
+const (
+	Offline    EndpointKind = "offline"
+	OpenAI     EndpointKind = "openai"
+	OpenRouter EndpointKind = "openrouter"
+)
+
+// OfflineModel is the name that selects the built-in model.
+const OfflineModel = "offline"
+
+// Endpoint is where model calls go.
+type Endpoint struct {
+	Kind    EndpointKind
+	BaseURL string
+	Key     Secret
+	Model   string
+	// Banner is what the user is shown at start, line by line: that the model is the offline one and how to connect
+	// another. It is empty for an endpoint.
+	Banner []string
+	// Warning tells of a setting that has no effect, in one line; it also stands in the banner.
+	Warning string
+	// Chosen says that the user asked for the offline model.
+	Chosen bool
+}
+
+// Endpoint selects the endpoint: the OpenAI variables, else OpenRouter's, else the offline model.
+func (c Config) Endpoint() Endpoint {
+	switch {
+	case c.Model == OfflineModel:
+		return offlineEndpoint("", true)
+	case c.OpenAIKey != "" || c.OpenAIBaseURL != "":
+		return Endpoint{Kind: OpenAI, Key: c.OpenAIKey, BaseURL: or(c.OpenAIBaseURL, DefaultBaseURL), Model: or(c.Model, DefaultModel)}
+	case c.OpenRouterKey != "":
+		model := or(c.OpenRouterModel, or(c.Model, DefaultOpenRouterModel))
+		if c.modelFlag {
+			model = c.Model
+		}
+		if model == OfflineModel {
+			return offlineEndpoint("", true)
+		}
+		return Endpoint{Kind: OpenRouter, Key: c.OpenRouterKey, BaseURL: OpenRouterBaseURL, Model: model}
+	}
+	warning := ""
+	switch {
+	case c.modelFlag:
+		warning = unused("--model", c.Model, "OPENAI_API_KEY or OPENAI_BASE_URL")
+	case c.Model != "":
+		warning = unused("MODEL", c.Model, "OPENAI_API_KEY or OPENAI_BASE_URL")
+	case c.OpenRouterModel != "":
+		warning = unused("OPENROUTER_MODEL", c.OpenRouterModel, "OPENROUTER_API_KEY")
+	}
+	return offlineEndpoint(warning, false)
+}
+
+func unused(name, model, missing string) string {
+	return fmt.Sprintf("%s names %s, but no endpoint is set, so it is not used; set %s", name, model, missing)
+}
+
+func offlineEndpoint(warning string, chosen bool) Endpoint {
+	e := Endpoint{Kind: Offline, Model: OfflineModel, Warning: warning, Chosen: chosen}
+	e.Banner = []string{
+		"OFFLINE MODEL  fixed rules: no key, no network, no cost",
+		"To connect one: OPENAI_BASE_URL or OPENAI_API_KEY",
+	}
+	if warning != "" {
+		e.Banner = append(e.Banner, warning)
+	}
+	return e
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
