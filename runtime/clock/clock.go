@@ -35,7 +35,8 @@ type Clock interface {
 	// Go starts f as a participant.
 	Go(f func())
 
-	newParker() parker
+	// newParker makes a waiting place; what says in a few words what is waited for, until (or zero) how long.
+	newParker(what string, until time.Time) parker
 }
 
 // Timer is a pending AfterFunc.
@@ -51,3 +52,6 @@ type parker interface {
 	// wake lets park return; it never blocks.
 	wake()
 }
+
+// Since is the time that went by on c since t.
+func Since(c Clock, t time.Time) time.Duration { return c.Now().Sub(t) }

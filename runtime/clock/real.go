@@ -1,0 +1,63 @@
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Real is the clock of the machine: package time, package context and goroutines as they are.
+func Real() Clock { return real{} }
+
+type real struct{}
+
+func (real) Now() time.Time { return time.Now() }
+
+func (real) Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	done := ctx.Done()
+	if done == nil {
+		time.Sleep(d)
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-done:
+		return context.Cause(ctx)
+	}
+}
+
+func (real) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
+
+func (real) WithCancel(parent context.Context) (context.Context, context.CancelFunc) {
+	return context.WithCancel(parent)
+}
+
+func (real) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(parent, d)
+}
+
+func (real) Go(f func()) { go f() }
+
+func (real) newParker(string, time.Time) parker { return make(realParker, 1) }
+
+// realParker has room for the one wake, so that wake never blocks and may come before park.
+type realParker chan struct{}
+
+func (p realParker) park(ctx context.Context) error {
+	select {
+	case <-p:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p realParker) wake() { p <- struct{}{} }
