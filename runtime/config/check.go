@@ -122,13 +122,3 @@ func checkName(s string) error {
 	}
 	return nil
 }
-
-// CheckSessionID says what is wrong with a session id that a user chose.
-func CheckSessionID(s string) error {
-	bad := func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) || strings.ContainsRune(`/\`, r) }
-	if s == "" || len([]rune(s)) > 128 || strings.IndexFunc(s, bad) >= 0 || strings.HasPrefix(s, "-") {
-		return &Error{Name: "session", Value: s,
-			Allowed: `must be 1 to 128 visible characters, without spaces, / and \, and not start with -`}
-	}
-	return nil
-}

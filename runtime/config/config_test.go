@@ -394,19 +394,6 @@ func TestUserName(t *testing.T) {
 	}
 }
 
-func TestSessionID(t *testing.T) {
-	for _, ok := range []string{"a", "ada-window-1", "李-window-2", "x.y:z"} {
-		if err := CheckSessionID(ok); err != nil {
-			t.Errorf("%q: %v", ok, err)
-		}
-	}
-	for _, bad := range []string{"", "a b", "a/b", `a\b`, "-x", "a\x1b", "a\n", "a\u202e", strings.Repeat("x", 129)} {
-		if err := CheckSessionID(bad); err == nil {
-			t.Errorf("%q is accepted", bad)
-		}
-	}
-}
-
 func TestSuggest(t *testing.T) {
 	known := []string{"run", "sessions", "trace", "doctor", "agent.max_tool_iters"}
 	for in, want := range map[string]string{"rnu": "run", "session": "sessions", "doktor": "doctor", "zzzzzz": "", "MAX_TOOL_ITERS": "",
