@@ -1,0 +1,196 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// MaxResultChars is how many characters of a result's data the model gets.
+const MaxResultChars = 2000
+
+// maxMessage bounds a tool's error text, in characters.
+const maxMessage = 1000
+
+// NewResult makes the result of what a tool returned.
+func NewResult(out Output, err error) Result {
+	if err != nil {
+		return ErrorResult(asError(err))
+	}
+	if out.Data == nil {
+		return Result{OK: true}
+	}
+	data, err := encodeJSON(out.Data)
+	if err != nil {
+		return ErrorResult(&Error{Code: CodeInternal, Message: "the tool's data cannot be written as JSON: " + CleanLine(err.Error(), 200)})
+	}
+	return Result{OK: true, Data: safeData(data)}
+}
+
+// ErrorResult is the result of a failure. The error's texts are made safe and short in a copy.
+func ErrorResult(e *Error) Result {
+	c := *e
+	c.Message = CleanLine(c.Message, maxMessage)
+	c.Field = CleanLine(c.Field, 200)
+	c.Expected = CleanLine(c.Expected, 400)
+	return Result{Error: &c}
+}
+
+// asError gives err as data for the model.
+func asError(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e != nil:
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: CodeTimeout, Message: "the tool ran out of time"}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: CodeInterrupted, Message: "the tool was interrupted"}
+	}
+	return &Error{Code: CodeInternal, Message: err.Error()}
+}
+
+// EncodeResult writes a result as the model gets it. What comes back is always valid JSON in valid UTF-8 without lone
+// surrogates, whatever the data holds: broken characters become U+FFFD, data that is no JSON becomes a string.
+func EncodeResult(r Result) json.RawMessage {
+	if len(r.Data) > 0 {
+		r.Data = safeData(r.Data)
+	}
+	b, err := encodeJSON(r)
+	if err != nil {
+		b, _ = encodeJSON(Result{Error: &Error{Code: CodeInternal, Message: "the result cannot be written as JSON"}})
+	}
+	return b
+}
+
+// safeData gives data as compact JSON that survives any decoder.
+func safeData(data json.RawMessage) json.RawMessage {
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	if !json.Valid([]byte(text)) {
+		b, err := encodeJSON(text)
+		if err != nil {
+			return json.RawMessage(`""`)
+		}
+		return b
+	}
+	if strings.Contains(text, `\u`) {
+		// Decoding turns a lone surrogate into U+FFFD. Data without such escapes keeps its order of keys.
+		if _, f := scanJSON(text); f != nil {
+			return Canonical(json.RawMessage(text))
+		}
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(text)); err != nil {
+		return json.RawMessage(`""`)
+	}
+	return b.Bytes()
+}
+
+// cutData is what stands in the place of data that is too long for the prompt.
+type cutData struct {
+	Head string `json:"head"`
+	Tail string `json:"tail"`
+	// Bytes is the length of the whole.
+	Bytes int `json:"bytes"`
+	// Artifact is the handle under which the whole is kept; empty when it is not.
+	Artifact string `json:"artifact,omitempty"`
+}
+
+// Limit shortens the data of a result to maxChars characters of JSON. When it was longer (cut), short holds
+// {"head","tail","bytes","artifact"} in its place, both parts cut between grapheme clusters, and full is the whole to keep
+// under the handle artifact: the text itself when the data is a string, else its JSON. Below some 200 characters the frame
+// alone may be longer than maxChars.
+func Limit(r Result, maxChars int, artifact string) (short Result, full string, cut bool) {
+	if len(r.Data) == 0 {
+		return r, "", false
+	}
+	data := safeData(r.Data)
+	if utf8.RuneCount(data) <= maxChars {
+		r.Data = data
+		return r, string(data), false
+	}
+	full = string(data)
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		full = text
+	}
+	frame, err := encodeJSON(cutData{Bytes: len(full), Artifact: artifact})
+	if err != nil {
+		frame = nil
+	}
+	room := max(0, maxChars-utf8.RuneCount(frame))
+	c := cutData{Bytes: len(full), Artifact: artifact}
+	c.Head, c.Tail = ends(full, room-room/3, room/3)
+	b, err := encodeJSON(c)
+	if err != nil {
+		b = frame
+	}
+	r.Data, r.Truncated = b, true
+	return r, full, true
+}
+
+// ends gives the longest beginning and end of s that cost at most head and tail characters as JSON, cut between clusters.
+func ends(s string, head, tail int) (string, string) {
+	headEnd, open := 0, true
+	// ring holds the clusters at the end that fit.
+	type piece struct{ at, cost int }
+	var ring []piece
+	first, sum, at := 0, 0, 0
+	for it := graphemes.FromString(s); it.Next(); {
+		v := it.Value()
+		cost := jsonCost(v)
+		if open && head >= cost {
+			head -= cost
+			headEnd = at + len(v)
+		} else {
+			open = false
+			ring = append(ring, piece{at, cost})
+			for sum += cost; sum > tail; first++ {
+				sum -= ring[first].cost
+			}
+			if first > 4096 {
+				ring = append(ring[:0], ring[first:]...)
+				first = 0
+			}
+		}
+		at += len(v)
+	}
+	if first >= len(ring) {
+		return s[:headEnd], ""
+	}
+	return s[:headEnd], s[ring[first].at:]
+}
+
+// jsonCost is how many characters v takes inside a JSON string.
+func jsonCost(v string) int {
+	n := 0
+	for _, r := range v {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			n += 2
+		case r < 0x20 || r == '\u2028' || r == '\u2029':
+			n += 6
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// bound keeps a result within what is worth keeping at all; what lies between head and tail is gone.
+func bound(r Result, maxBytes int) Result {
+	if len(r.Data) <= maxBytes {
+		return r
+	}
+	size := len(r.Data)
+	r, _, _ = Limit(r, maxBytes/utf8.UTFMax, "")
+	r.Truncated = true
+	r.Notice = fmt.Sprintf("the tool put out %d bytes; only the beginning and the end were kept", size)
+	return r
+}
