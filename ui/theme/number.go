@@ -1,0 +1,118 @@
+package theme
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Unknown stands for a number that nobody reported.
+const Unknown = "-"
+
+// Duration writes how long something took: 8 ms, 4.4 s, 2 m 05 s, 1 h 02 m, 3 d. Negative is 0.
+func Duration(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < 950*time.Millisecond:
+		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
+	case d.Round(100*time.Millisecond) < time.Minute:
+		return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', 1, 64) + " s"
+	case d.Round(time.Second) < time.Hour:
+		s := int(d.Round(time.Second).Seconds())
+		return fmt.Sprintf("%d m %02d s", s/60, s%60)
+	case d.Round(time.Minute) < 24*time.Hour:
+		m := int(d.Round(time.Minute).Minutes())
+		return fmt.Sprintf("%d h %02d m", m/60, m%60)
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
+}
+
+// Ago writes how long ago something was, in one unit: now, 5 m, 2 h, 3 d, 3 w.
+func Ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " m"
+	case d < day:
+		return strconv.Itoa(int(d/time.Hour)) + " h"
+	case d < 14*day:
+		return strconv.Itoa(int(d/day)) + " d"
+	case d < 365*day:
+		return strconv.Itoa(int(d/(7*day))) + " w"
+	}
+	return strconv.Itoa(int(d/(365*day))) + " y"
+}
+
+// Tokens writes a count: 412, 3.1k, 1.2M; an estimate has a ~ before it. Negative is unknown.
+func Tokens(n int, estimated bool) string {
+	if n < 0 {
+		return Unknown
+	}
+	s := short(n)
+	if estimated {
+		return "~" + s
+	}
+	return s
+}
+
+// Count writes a whole number with commas: 3,112.
+func Count(n int) string {
+	s := strconv.Itoa(n)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for i := len(s) - 3; i > start; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func short(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n)
+	case n < 999_950:
+		return scaled(n, 1000, "k")
+	}
+	return scaled(n, 1_000_000, "M")
+}
+
+// scaled writes n in units with one decimal, none when it is 0 in a round number of the thousands (6k, not 6.0k).
+func scaled(n, unit int, name string) string {
+	if n%unit == 0 {
+		return strconv.Itoa(n/unit) + name
+	}
+	return strconv.FormatFloat(float64(n)/float64(unit), 'f', 1, 64) + name
+}
+
+// Money writes US dollars: $0.0012, from one dollar $1.20. nil is unknown.
+func Money(f *float64) string {
+	if f == nil {
+		return Unknown
+	}
+	if *f >= 0.99995 || *f <= -0.99995 {
+		return "$" + strconv.FormatFloat(*f, 'f', 2, 64)
+	}
+	return "$" + strconv.FormatFloat(*f, 'f', 4, 64)
+}
+
+// Bytes writes a size: 412 B, 1.2 KB, 3.4 MB. Negative is unknown.
+func Bytes(n int64) string {
+	if n < 0 {
+		return Unknown
+	}
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f := float64(n)
+	for _, u := range []string{"KB", "MB", "GB"} {
+		f /= 1024
+		if f < 1023.95 || u == "GB" {
+			return strconv.FormatFloat(f, 'f', 1, 64) + " " + u
+		}
+	}
+	return ""
+}

@@ -1,0 +1,45 @@
+package theme
+
+import (
+	"image/color"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// palette is the colours of one theme, by role and by ground.
+type palette struct {
+	roles   [roles]color.RGBA
+	grounds [grounds]color.RGBA
+}
+
+func paletteOf(n Name) palette {
+	switch n {
+	case Light:
+		return palette{
+			roles:   [roles]color.RGBA{Rule: rgb(0xB9B3A6), Faint: rgb(0x645F55), Text: rgb(0x2A2823), Strong: rgb(0x0C0B09), Accent: rgb(0x07665A), Warn: rgb(0x7A4B00), Error: rgb(0xA8211A)},
+			grounds: [grounds]color.RGBA{OnBase: rgb(0xFBFAF6), OnPanel: rgb(0xF3F1EA), OnRaised: rgb(0xE6E2D8), OnRow: rgb(0xE6E2D8)},
+		}
+	case Contrast:
+		return palette{
+			roles:   [roles]color.RGBA{Rule: rgb(0xA8A8A8), Faint: rgb(0xCFCFCF), Text: rgb(0xFFFFFF), Strong: rgb(0xFFFFFF), Accent: rgb(0x5CF5E0), Warn: rgb(0xFFD54A), Error: rgb(0xFFA59D)},
+			grounds: [grounds]color.RGBA{OnBase: rgb(0x000000), OnPanel: rgb(0x000000), OnRaised: rgb(0x262626), OnRow: rgb(0x262626)},
+		}
+	}
+	return palette{
+		roles:   [roles]color.RGBA{Rule: rgb(0x46525A), Faint: rgb(0x8A969E), Text: rgb(0xD3DADF), Strong: rgb(0xF5F8F9), Accent: rgb(0x6FD6C5), Warn: rgb(0xE8B964), Error: rgb(0xF58E84)},
+		grounds: [grounds]color.RGBA{OnBase: rgb(0x101417), OnPanel: rgb(0x161B1F), OnRaised: rgb(0x212A30), OnRow: rgb(0x212A30)},
+	}
+}
+
+// ansi16 are the parameters of a role where there are sixteen colours: those are the user's own, so the ground stays theirs.
+var ansi16 = [roles]string{Rule: "2", Faint: "2", Strong: "1", Accent: "36", Warn: "33", Error: "31"}
+
+func rgb(hex uint32) color.RGBA {
+	return color.RGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
+}
+
+// index is the place of a colour in the table of 256.
+func index(c color.Color) (int, bool) {
+	i, ok := c.(ansi.IndexedColor)
+	return int(i), ok
+}

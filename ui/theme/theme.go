@@ -1,0 +1,202 @@
+// Package theme gives the screen its colours, glyphs and number formats.
+//
+// Text has a role (what it is for) and stands on a ground (where it is). New computes the escape sequences of every pair once,
+// for one background, colour depth and glyph set; Paint is then plain string concatenation. A theme never changes: another
+// look is another theme, so a pointer to it is a key for caches. Bold and reverse video carry what colour cannot on
+// terminals without it.
+package theme
+
+import (
+	"image/color"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Role is what a text is for.
+type Role uint8
+
+// The roles.
+const (
+	Rule   Role = iota // lines between panes
+	Faint              // hints, times
+	Text               // what is read
+	Strong             // the user's words, headings, selection
+	Accent             // here, or moving
+	Warn
+	Error
+	roles
+)
+
+// Bg is the ground under a text.
+type Bg uint8
+
+// The grounds.
+const (
+	OnBase   Bg = iota // chat, tabs
+	OnPanel            // trace, todos
+	OnRaised           // input, dialogs
+	OnRow              // the selected row
+	grounds
+)
+
+// Name is a set of colours.
+type Name string
+
+// The sets of colours.
+const (
+	Dark     Name = "dark"
+	Light    Name = "light"
+	Contrast Name = "contrast"
+)
+
+// Options choose a theme. The zero value is dark, without colours, with Unicode glyphs; New(Options{Profile:
+// colorprofile.TrueColor}) is the full one.
+type Options struct {
+	Name Name
+	// Profile is the colour depth. Up to colorprofile.Ascii nothing is coloured; NoTTY and Unknown have no attributes either.
+	Profile colorprofile.Profile
+	// ASCII takes glyphs that every terminal and font has.
+	ASCII bool
+	// Reduced asks for no motion.
+	Reduced bool
+}
+
+// Theme is one look of the screen. It is immutable and safe for concurrent use.
+type Theme struct {
+	// Glyphs are the signs of the screen.
+	Glyphs Glyphs
+	opts   Options
+	prefix [roles][grounds][2]string
+	fg     [roles]color.Color // nil without colours
+	bg     [grounds]color.Color
+	reset  string
+}
+
+// New makes a theme. An unknown name is dark.
+func New(opts Options) *Theme {
+	t := &Theme{opts: opts, Glyphs: unicodeGlyphs()}
+	if opts.ASCII {
+		t.Glyphs = asciiGlyphs()
+	}
+	p := paletteOf(opts.Name)
+	if opts.Profile > colorprofile.NoTTY {
+		t.reset = "\x1b[m"
+	}
+	for r := range roles {
+		for g := range grounds {
+			for bold := range 2 {
+				t.prefix[r][g][bold] = sequence(sgr(p, opts.Profile, r, g, bold == 1))
+			}
+		}
+	}
+	if opts.Profile >= colorprofile.ANSI256 {
+		for r := range roles {
+			t.fg[r] = opts.Profile.Convert(p.roles[r])
+		}
+		for g := range grounds {
+			t.bg[g] = opts.Profile.Convert(p.grounds[g])
+		}
+	}
+	return t
+}
+
+// Options gives what the theme was made of, for a theme that differs in one of them.
+func (t *Theme) Options() Options { return t.opts }
+
+// Color is the colour of a role, nil where the theme has none: for the cursor.
+func (t *Theme) Color(r Role) color.Color { return t.fg[r] }
+
+// Ground is the colour of a ground, nil where the theme has none: for the terminal's background.
+func (t *Theme) Ground(g Bg) color.Color { return t.bg[g] }
+
+// Reduced says that nothing should move.
+func (t *Theme) Reduced() bool { return t.opts.Reduced }
+
+// Style gives what to write before and after a text. Both are empty where the terminal shows no attributes.
+func (t *Theme) Style(fg Role, bg Bg, bold bool) (prefix, suffix string) {
+	b := 0
+	if bold {
+		b = 1
+	}
+	prefix = t.prefix[fg][bg][b]
+	if prefix == "" {
+		return "", ""
+	}
+	return prefix, t.reset
+}
+
+// Paint styles s, which must be padded already: the ground covers what s covers.
+func (t *Theme) Paint(fg Role, bg Bg, bold bool, s string) string {
+	if s == "" {
+		return ""
+	}
+	prefix, suffix := t.Style(fg, bg, bold)
+	return prefix + s + suffix
+}
+
+// Attrs are what Markdown adds to a style.
+type Attrs struct{ Italic, Strike, Underline bool }
+
+// Extra gives the sequence that adds attributes after a prefix of Style; the suffix ends them too.
+func (t *Theme) Extra(a Attrs) string {
+	if t.reset == "" || a == (Attrs{}) {
+		return ""
+	}
+	var p []string
+	if a.Italic {
+		p = append(p, "3")
+	}
+	if a.Underline {
+		p = append(p, "4")
+	}
+	if a.Strike {
+		p = append(p, "9")
+	}
+	return sequence(p)
+}
+
+func sequence(params []string) string {
+	if len(params) == 0 {
+		return ""
+	}
+	return "\x1b[" + strings.Join(params, ";") + "m"
+}
+
+// sgr gives the parameters of a style at a colour depth.
+func sgr(p palette, profile colorprofile.Profile, r Role, g Bg, bold bool) []string {
+	if profile <= colorprofile.NoTTY {
+		return nil
+	}
+	var out []string
+	if bold {
+		out = append(out, "1")
+	}
+	switch profile {
+	case colorprofile.TrueColor, colorprofile.ANSI256:
+		out = append(out, colour(profile.Convert(p.roles[r]), "38")...)
+		return append(out, colour(profile.Convert(p.grounds[g]), "48")...)
+	case colorprofile.ANSI:
+		if a := ansi16[r]; a != "" && (a != "1" || !bold) {
+			out = append(out, a)
+		}
+	default:
+		if r == Strong && !bold {
+			out = append(out, "1")
+		}
+	}
+	if g == OnRow {
+		out = append(out, "7")
+	}
+	return out
+}
+
+// colour gives the parameters of one colour; layer is 38 for the text, 48 for the ground.
+func colour(c color.Color, layer string) []string {
+	if i, ok := index(c); ok {
+		return []string{layer, "5", strconv.Itoa(i)}
+	}
+	r, g, b, _ := c.RGBA()
+	return []string{layer, "2", strconv.Itoa(int(r >> 8)), strconv.Itoa(int(g >> 8)), strconv.Itoa(int(b >> 8))}
+}
