@@ -1,0 +1,237 @@
+package dialog
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// Item is one row of a picker.
+type Item struct {
+	ID    string
+	Label string
+	// Cells stand on the right, one column each.
+	Cells []Cell
+	// Terms are words that find the item beside those that are shown.
+	Terms string
+	// Off says why it cannot be taken; such an item is shown and not picked.
+	Off string
+}
+
+// Cell is a column of an item.
+type Cell struct {
+	Text string
+	// Left sets it to the left of its column; numbers stand right.
+	Left bool
+	Role theme.Role
+}
+
+// Picker is a list that typing filters.
+type Picker struct {
+	kind    Kind
+	title   string
+	empty   string
+	keys    Keys
+	items   []Item
+	shown   []int
+	at, top int
+	page    int // rows of the list drawn last
+	manage  bool
+	field   field
+}
+
+// NewPicker makes a picker. empty is said when there is nothing; manage adds renaming and deleting.
+func NewPicker(kind Kind, title, empty string, items []Item, manage bool, keys Keys) *Picker {
+	p := &Picker{kind: kind, title: title, empty: empty, items: items, manage: manage, keys: keys, page: 10, field: newField(keys.Edit, "")}
+	p.filter()
+	return p
+}
+
+// Kind tells what it picks.
+func (p *Picker) Kind() Kind { return p.kind }
+
+// SetItems replaces the items and keeps the filter and, by id, the place.
+func (p *Picker) SetItems(items []Item) {
+	id := p.id()
+	p.items = items
+	p.filter()
+	for i, n := range p.shown {
+		if items[n].ID == id {
+			p.at = i
+		}
+	}
+}
+
+func (p *Picker) id() string {
+	if p.at < len(p.shown) {
+		return p.items[p.shown[p.at]].ID
+	}
+	return ""
+}
+
+// filter keeps the items that have every word of the field.
+func (p *Picker) filter() {
+	words := strings.Fields(strings.ToLower(p.field.edit.Text()))
+	p.shown = p.shown[:0]
+	for i, it := range p.items {
+		hay := strings.ToLower(it.Label + " " + it.ID + " " + it.Terms)
+		for _, c := range it.Cells {
+			hay += " " + strings.ToLower(c.Text)
+		}
+		if containsAll(hay, words) {
+			p.shown = append(p.shown, i)
+		}
+	}
+	p.at, p.top = min(p.at, max(len(p.shown)-1, 0)), 0
+}
+
+func containsAll(hay string, words []string) bool {
+	for _, w := range words {
+		if !strings.Contains(hay, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Key moves, picks, or filters.
+func (p *Picker) Key(k tea.KeyPressMsg) Result {
+	switch {
+	case key.Matches(k, p.keys.Close):
+		return p.Deny()
+	case key.Matches(k, p.keys.Accept):
+		return p.pick(ActOpen)
+	case p.manage && key.Matches(k, p.keys.Rename):
+		return p.pick(ActRename)
+	case p.manage && key.Matches(k, p.keys.Delete):
+		return p.pick(ActDelete)
+	case key.Matches(k, p.keys.Up):
+		p.step(-1)
+	case key.Matches(k, p.keys.Down):
+		p.step(1)
+	case key.Matches(k, p.keys.PageUp):
+		p.step(-p.page)
+	case key.Matches(k, p.keys.PageDown):
+		p.step(p.page)
+	default:
+		before := p.field.edit.Text()
+		p.field.edit.Key(k)
+		if p.field.edit.Text() != before {
+			p.at = 0
+			p.filter()
+		}
+	}
+	return nil
+}
+
+func (p *Picker) pick(a Act) Result {
+	if p.at >= len(p.shown) || a == ActOpen && p.items[p.shown[p.at]].Off != "" {
+		return nil
+	}
+	return Picked{p.kind, p.id(), a}
+}
+
+func (p *Picker) step(d int) { p.at = min(max(p.at+d, 0), max(len(p.shown)-1, 0)) }
+
+// Paste filters by the pasted text.
+func (p *Picker) Paste(text string) {
+	p.field.edit.Insert(paint.CleanLine(text))
+	p.filter()
+}
+
+// Wheel moves the choice.
+func (p *Picker) Wheel(lines int) { p.step(lines) }
+
+// Size is a row for each item and one for the title.
+func (p *Picker) Size(_ line.Style, maxW, maxH int) (w, h int) {
+	h = max(len(p.items), 1) + 1
+	if p.manage {
+		h++
+	}
+	return min(64, maxW), min(h, maxH)
+}
+
+// Rows draws title, filter and list.
+func (p *Picker) Rows(s line.Style, w, h int) []string {
+	head := " " + p.title + "  "
+	at := s.Metrics.Width(head)
+	count := fmt.Sprintf("%d of %d ", len(p.shown), len(p.items))
+	rows := []string{s.Row(theme.OnRaised, w,
+		[]line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-len(count)-1)}, line.Say(theme.Faint, count))}
+	list := h - 1
+	if p.manage && h > 3 {
+		list--
+	}
+	p.page = max(list, 1)
+	p.top = min(max(p.top, p.at-p.page+1), p.at)
+	widths := p.widths(s)
+	for i := p.top; i < min(p.top+list, len(p.shown)); i++ {
+		rows = append(rows, p.item(s, p.items[p.shown[i]], i == p.at, widths, w))
+	}
+	if len(p.shown) == 0 && list > 0 {
+		text := p.empty
+		if len(p.items) > 0 {
+			text = "nothing fits; Backspace takes a letter back"
+		}
+		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+text)}))
+	}
+	for len(rows) < list+1 {
+		rows = append(rows, s.Blank(theme.OnRaised, w))
+	}
+	if p.manage && h > 3 {
+		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close")}))
+	}
+	return clip(rows, h)
+}
+
+// widths are those of the columns over all items, so that filtering moves nothing.
+func (p *Picker) widths(s line.Style) []int {
+	var widths []int
+	for _, it := range p.items {
+		for i, c := range it.Cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], s.Metrics.Width(s.Text(c.Text)))
+		}
+	}
+	return widths
+}
+
+func (p *Picker) item(s line.Style, it Item, here bool, widths []int, w int) string {
+	bg, mark, role := theme.OnRaised, " ", theme.Text
+	if here {
+		bg, mark, role = theme.OnRow, s.Theme.Glyphs.Here, theme.Strong
+	}
+	if it.Off != "" {
+		role = theme.Faint
+	}
+	var right []line.Span
+	for i, c := range it.Cells {
+		text := s.Text(c.Text)
+		if c.Left {
+			text = s.Metrics.Fit(text, widths[i])
+		} else {
+			text = s.Metrics.FitRight(text, widths[i])
+		}
+		right = append(right, line.Say(c.Role, "  "+text))
+	}
+	right = append(right, line.Say(theme.Text, " "))
+	// Columns go, from the left, where the label would have no room.
+	for len(right) > 1 && w-s.Width(right...) < min(12, w/2) {
+		right = right[1:]
+	}
+	return s.Row(bg, w, []line.Span{line.Say(theme.Accent, mark), line.Weight(role, here, s.Text(it.Label))}, right...)
+}
+
+// Cursor is in the filter.
+func (p *Picker) Cursor() (x, y int, ok bool) { return p.field.x, p.field.y, true }
+
+// Deny closes it.
+func (p *Picker) Deny() Result { return Closed{p.kind} }

@@ -1,0 +1,107 @@
+package ui
+
+import (
+	"strconv"
+
+	"charm.land/bubbles/v2/key"
+)
+
+// KeyMap holds every key of the program as values: they feed the matching and the help screen alike, so that no key can be
+// in one and not in the other. Letters of the Ctrl+X chord belong to the commands, see commandTable.
+type KeyMap struct {
+	// Keys that work everywhere.
+	NextPane, PrevPane, Escape, Stop, Palette, Chord, Tab, TabBefore, TabAfter key.Binding
+	// Keys of the input.
+	Send, NewLine, Older, Newer, History, Slash, Help  key.Binding
+	ChatPageUp, ChatPageDown, ChatLineUp, ChatLineDown key.Binding
+	// Keys of the panes.
+	Up, Down, HalfUp, HalfDown, PageUp, PageDown, Top, Bottom key.Binding
+	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
+	TraceOf, CopyAnswer, CopyCode, Zoom, ToInput, PaneHelp    key.Binding
+	// Keys of a question above the input.
+	Yes, GiveUp key.Binding
+}
+
+// HelpGroup is one part of the help screen.
+type HelpGroup struct {
+	Name     string
+	Bindings []key.Binding
+}
+
+func bind(help, desc string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, desc))
+}
+
+// DefaultKeyMap is the key map of SCREENS, as far as its features exist.
+func DefaultKeyMap() KeyMap {
+	return KeyMap{
+		NextPane:  bind("Tab", "next pane; Shift+Tab: back", "tab"),
+		PrevPane:  bind("Shift+Tab", "pane before", "shift+tab"),
+		Escape:    bind("Esc", "close; cancel", "esc"),
+		Stop:      bind("Ctrl+C", "stop, then quit", "ctrl+c"),
+		Palette:   bind("Ctrl+P", "commands", "ctrl+p"),
+		Chord:     bind("Ctrl+X", "waits and shows its letters", "ctrl+x"),
+		Tab:       bind("Alt+1 to 9", "that tab", altDigits()...),
+		TabBefore: bind("Alt+,", "tab before", "alt+,"),
+		TabAfter:  bind("Alt+.", "tab after", "alt+."),
+
+		Send:         bind("Enter", "send, or queue", "enter"),
+		NewLine:      bind("Ctrl+J", "new line; also Shift+Enter, Alt+Enter", "ctrl+j", "shift+enter", "alt+enter"),
+		Older:        bind("Up", "input before", "up"),
+		Newer:        bind("Down", "input after", "down"),
+		History:      bind("Ctrl+R", "search history", "ctrl+r"),
+		Slash:        bind("/", "command", "/"),
+		Help:         bind("?", "help, in an empty input", "?"),
+		ChatPageUp:   bind("PgUp", "chat up", "pgup"),
+		ChatPageDown: bind("PgDn", "chat down", "pgdown"),
+		ChatLineUp:   bind("Alt+Up", "chat up a line", "alt+up"),
+		ChatLineDown: bind("Alt+Down", "chat down a line", "alt+down"),
+
+		Up:         bind("k Up", "up", "k", "up"),
+		Down:       bind("j Down", "down", "j", "down"),
+		HalfUp:     bind("u", "half a page up", "u", "ctrl+u"),
+		HalfDown:   bind("d", "half a page down", "d", "ctrl+d"),
+		PageUp:     bind("PgUp", "page up", "pgup"),
+		PageDown:   bind("PgDn", "page down", "pgdown"),
+		Top:        bind("g", "top", "g", "home"),
+		Bottom:     bind("G", "bottom, follow", "G", "end"),
+		Open:       bind("Enter", "open: JSON of an event", "enter"),
+		Toggle:     bind("Space", "toggle a todo, a fold", "space"),
+		Unfold:     bind("Right", "open", "right", "l"),
+		Fold:       bind("Left", "close", "left", "h"),
+		TurnBefore: bind("[", "turn before", "["),
+		TurnAfter:  bind("]", "turn after", "]"),
+		TraceOf:    bind("t", "trace of the turn", "t"),
+		CopyAnswer: bind("y", "copy the last answer", "y"),
+		CopyCode:   bind("Y", "copy its last code", "Y"),
+		Zoom:       bind("z", "this pane alone", "z"),
+		ToInput:    bind("i", "to the input", "i"),
+		PaneHelp:   bind("?", "help", "?"),
+
+		Yes:    bind("y", "resume", "y"),
+		GiveUp: bind("x", "give up", "x"),
+	}
+}
+
+func altDigits() []string {
+	keys := make([]string, 0, 9)
+	for i := 1; i <= 9; i++ {
+		keys = append(keys, "alt+"+strconv.Itoa(i))
+	}
+	return keys
+}
+
+// Groups gives the help screen's parts in order; the chord's letters follow from the commands.
+func (k KeyMap) Groups() []HelpGroup {
+	return []HelpGroup{
+		{"always", []key.Binding{k.NextPane, k.Palette, k.Tab, k.TabBefore, k.TabAfter, k.Escape, k.Stop, k.Chord}},
+		{"input", []key.Binding{
+			k.Send, k.NewLine, k.Older, k.Newer, k.History, k.Slash, k.Help,
+			k.ChatPageUp, k.ChatPageDown, k.ChatLineUp, k.ChatLineDown,
+		}},
+		{"panes", []key.Binding{
+			k.Down, k.Up, k.HalfDown, k.HalfUp, k.PageDown, k.PageUp, k.Top, k.Bottom, k.Open, k.Toggle, k.Fold, k.Unfold,
+			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode, k.Zoom, k.ToInput,
+		}},
+	}
+}

@@ -1,0 +1,99 @@
+// Package line joins styled pieces of text to rows of an exact width: what the bars and the dialogs of the screen are made of.
+//
+// A row that was made is kept by its owner and joined into frames as it is; nothing here is called for a frame in which
+// nothing changed.
+package line
+
+import (
+	"strings"
+
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// Style is how to draw.
+type Style struct {
+	Theme   *theme.Theme
+	Metrics paint.Metrics
+	// Phase is that of the spinners.
+	Phase int
+}
+
+// Span is one styled piece of a row. Its text is ready to be shown: see Style.Text for text from outside.
+type Span struct {
+	Role theme.Role
+	Bold bool
+	Text string
+}
+
+// Say is a piece in its usual weight.
+func Say(role theme.Role, text string) Span { return Span{Role: role, Text: text} }
+
+// Bold is a bold piece.
+func Bold(role theme.Role, text string) Span { return Span{Role: role, Bold: true, Text: text} }
+
+// Weight is a piece that is bold on a condition.
+func Weight(role theme.Role, bold bool, text string) Span {
+	return Span{Role: role, Bold: bold, Text: text}
+}
+
+// Cells is how an editor shows a cluster.
+func (s Style) Cells(cluster string) (shown string, width int) {
+	shown = s.Metrics.Safe(cluster)
+	return shown, s.Metrics.Width(shown)
+}
+
+// Text makes text from outside fit for a place of one row.
+func (s Style) Text(text string) string { return s.Metrics.Safe(paint.CleanLine(text)) }
+
+// Width is what the pieces take.
+func (s Style) Width(spans ...Span) int {
+	n := 0
+	for _, p := range spans {
+		n += s.Metrics.Width(p.Text)
+	}
+	return n
+}
+
+// Row joins the pieces to exactly w cells: left ones from the left, right ones at the right end. The left is cut where it
+// does not fit; a right that has no room at all is left out.
+func (s Style) Row(bg theme.Bg, w int, left []Span, right ...Span) string {
+	if w <= 0 {
+		return ""
+	}
+	rightW := s.Width(right...)
+	if rightW >= w {
+		right, rightW = nil, 0
+	}
+	room := w - rightW
+	if rightW > 0 {
+		room-- // a blank between the two
+	}
+	var b strings.Builder
+	for _, p := range left {
+		if room <= 0 {
+			break
+		}
+		text := p.Text
+		n := s.Metrics.Width(text)
+		if n > room {
+			text = s.Metrics.Fit(text, room)
+			n = room
+		}
+		b.WriteString(s.Theme.Paint(p.Role, bg, p.Bold, text))
+		room -= n
+	}
+	if rightW > 0 {
+		room++
+	}
+	b.WriteString(s.Theme.Paint(theme.Text, bg, false, paint.Spaces(room)))
+	for _, p := range right {
+		b.WriteString(s.Theme.Paint(p.Role, bg, p.Bold, p.Text))
+	}
+	return b.String()
+}
+
+// Blank is an empty row.
+func (s Style) Blank(bg theme.Bg, w int) string {
+	return s.Theme.Paint(theme.Text, bg, false, paint.Spaces(w))
+}

@@ -1,0 +1,104 @@
+// Package ui is the screen of Vitrine: tabs, chat, trace, todos, input and status over Bubble Tea.
+//
+// How its parts work together. Model is the root: it routes. A size becomes a layout; a key goes to the open dialog, else to
+// the Ctrl+X chord, else to the keys that work everywhere, else to the page of the active tab; events go to every page, also
+// to hidden ones. A page is one tab: it folds events into what it shows and owns its panes (ui/chat, ui/traceview,
+// ui/sidebar), its input (ui/input) and its dialog (ui/dialog). Only Model and page have an Update; everything below is a
+// plain struct with methods. Whatever the user can ask for is one entry of commandTable, which feeds the slash commands, the
+// palette, the chord and the help.
+//
+// Update does no input or output: what does stands in commands.go and comes back as a message. Time comes from clock.Clock
+// only, so that tests and demos play the same model under simulated time. View joins rows that the parts have styled and
+// padded before, and gives the same string while nothing changed.
+package ui
+
+import (
+	"context"
+	"os"
+	"strconv"
+
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+)
+
+// Notice is a standing condition of the program that belongs to no session, such as a trace file that cannot be written.
+type Notice struct {
+	// ID names the condition: a later notice with the same id replaces the earlier one.
+	ID string
+	// Text is one line; an empty one takes the notice away.
+	Text string
+}
+
+// Limits are what the status line counts against; 0 is no limit.
+type Limits struct {
+	Steps, Calls, Tokens int
+}
+
+// Options is what the screen is given.
+type Options struct {
+	Agent   runtime.Agent
+	Library runtime.Library
+	Feed    runtime.Feed
+	// Clock is the real one when nil.
+	Clock clock.Clock
+	// User owns the sessions.
+	User string
+	// Session is opened in front; Continue reopens the tabs that were kept even when another process holds all of them.
+	Session  string
+	Continue bool
+	// NewSessionID makes an id that is not taken; nil: USER-window-N.
+	NewSessionID func(taken []string) string
+	// Model is the model of new sessions, Models the ones to choose from.
+	Model  string
+	Models []string
+	// Banner is shown in an empty session: which model answers, and how to connect another.
+	Banner []string
+	// Folder is shown on the right of the tab bar.
+	Folder string
+	Limits Limits
+	// Env reads the environment; nil: os.Getenv.
+	Env func(string) string
+	// Input and Output are the terminal; nil: standard input and output. ErrOutput gets the one line after a panic; nil:
+	// standard error.
+	Input, Output, ErrOutput *os.File
+	// LogPath is the file that gets the stack of a panic; empty: a file in the system's temporary folder.
+	LogPath string
+	// Notices waits for the next notice; an error ends the watching. Nil: there are none.
+	Notices func(ctx context.Context) (Notice, error)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.Real()
+	}
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	if o.Input == nil {
+		o.Input = os.Stdin
+	}
+	if o.Output == nil {
+		o.Output = os.Stdout
+	}
+	if o.ErrOutput == nil {
+		o.ErrOutput = os.Stderr
+	}
+	if o.NewSessionID == nil {
+		user := o.User
+		o.NewSessionID = func(taken []string) string { return windowID(user, taken) }
+	}
+	return o
+}
+
+// windowID is USER-window-N with the least N that is free.
+func windowID(user string, taken []string) string {
+	used := make(map[string]bool, len(taken))
+	for _, id := range taken {
+		used[id] = true
+	}
+	for n := 1; ; n++ {
+		if id := user + "-window-" + strconv.Itoa(n); !used[id] {
+			return id
+		}
+	}
+}

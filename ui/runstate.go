@@ -1,0 +1,201 @@
+package ui
+
+import (
+	"time"
+
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+// runState is what the status line and the tab's mark tell of a session's last run, folded from its events.
+type runState struct {
+	id        string
+	active    bool
+	state     runtime.State
+	reason    string
+	turn      int
+	step      int
+	calls     int
+	tokens    int
+	estimated bool
+	streaming bool
+	streamed  int // bytes of this step's stream, for an estimate until the count is reported
+	tool      string
+	cost      *float64
+	began     time.Time
+	ended     time.Time
+	retry     *retryState
+	seenCalls map[string]bool
+}
+
+// retryState is one wait before another attempt.
+type retryState struct {
+	data  trace.RetryData
+	until time.Time
+}
+
+// bytesPerToken is a rough measure for a count that moves while text streams; the report replaces it.
+const bytesPerToken = 4
+
+// apply folds one event in.
+func (r *runState) apply(e trace.Event) {
+	if e.RunID != "" && e.RunID != r.id && e.Name == trace.RunStart {
+		*r = runState{id: e.RunID, active: true, state: runtime.StateCreated, turn: e.Turn, began: e.TS, seenCalls: map[string]bool{}}
+	}
+	if e.RunID == "" || e.RunID != r.id {
+		return
+	}
+	if e.Step > r.step {
+		r.step = e.Step
+	}
+	switch d := e.Data.(type) {
+	case trace.StateData:
+		r.setState(runtime.State(d.State), d.Reason, e.TS)
+	case trace.DeltaData:
+		r.delta(d)
+	case trace.LLMCallData:
+		r.streaming, r.streamed, r.retry = false, 0, nil
+		r.count(d)
+	case trace.ToolCallData:
+		r.retry = nil
+		if !r.seenCalls[d.ID] {
+			r.seenCalls[d.ID] = true
+			r.calls++
+		}
+		if d.Status == string(runtime.CallStarted) {
+			r.tool = d.Tool
+		}
+	case trace.RetryData:
+		r.streaming, r.streamed = false, 0
+		r.retry = &retryState{data: d, until: e.TS.Add(time.Duration(d.WaitMS) * time.Millisecond)}
+	case trace.RunEndData:
+		r.finish(d, e.TS)
+	}
+}
+
+func (r *runState) setState(s runtime.State, reason string, at time.Time) {
+	if r.ended.IsZero() {
+		r.state, r.reason = s, reason
+		if s != runtime.StateRetryingModel && s != runtime.StateWaitingModel {
+			r.retry = nil
+		}
+		if s != runtime.StateWaitingModel {
+			r.streaming = false
+		}
+		if s.Terminal() {
+			r.active, r.ended = false, at
+		}
+	}
+}
+
+func (r *runState) delta(d trace.DeltaData) {
+	if d.Kind == "tool_output" || d.Kind == "summary" {
+		return
+	}
+	if d.Reset {
+		r.streamed = 0
+	}
+	if d.Text != "" || !d.Reset {
+		r.streaming, r.retry = true, nil
+	}
+	r.streamed += len(d.Text)
+}
+
+func (r *runState) count(d trace.LLMCallData) {
+	prompt, completion := d.PromptTokens, d.CompletionTokens
+	if prompt == nil {
+		r.estimated = true
+		r.tokens += d.Estimate
+	} else {
+		r.tokens += *prompt
+	}
+	if completion == nil {
+		r.estimated = true
+		r.tokens += len(d.Text) / bytesPerToken
+	} else {
+		r.tokens += *completion
+	}
+}
+
+func (r *runState) finish(d trace.RunEndData, at time.Time) {
+	r.active, r.streaming, r.streamed, r.retry, r.tool = false, false, 0, nil, ""
+	r.state, r.reason = runtime.State(d.State), d.Reason
+	r.step, r.calls, r.tokens, r.estimated, r.cost = d.Steps, d.Calls, d.Tokens, d.Estimated, d.Cost
+	r.ended = at
+}
+
+// resume puts the state of a stored run in, for a session that was opened while it runs or after it was interrupted.
+func (r *runState) resume(row runtime.RunRow, running bool) {
+	if r.id != row.ID {
+		*r = runState{id: row.ID, turn: row.Turn, began: row.StartedAt, seenCalls: map[string]bool{}}
+	}
+	r.active, r.state, r.reason = running, row.State, string(row.Reason)
+	r.step = max(r.step, row.Step)
+	r.calls = max(r.calls, row.Usage.Calls)
+	r.tokens = max(r.tokens, row.Usage.Prompt+row.Usage.Completion)
+	r.estimated = r.estimated || row.Usage.Estimated
+}
+
+// used is the tokens so far, and whether a part of them is an estimate.
+func (r *runState) used() (tokens int, estimated bool) {
+	return r.tokens + r.streamed/bytesPerToken, r.estimated || r.streamed > 0
+}
+
+// elapsed is how long the run took, or takes.
+func (r *runState) elapsed(now time.Time) time.Duration {
+	switch {
+	case r.began.IsZero():
+		return 0
+	case !r.ended.IsZero():
+		return r.ended.Sub(r.began)
+	}
+	return max(now.Sub(r.began), 0)
+}
+
+// word says in a few words what the run does.
+func (r *runState) word() string {
+	if r.active && r.retry != nil {
+		return "waiting to try again"
+	}
+	switch r.state {
+	case runtime.StateCreated:
+		return "starting"
+	case runtime.StateBuilding:
+		return "reading the context"
+	case runtime.StateWaitingModel:
+		if r.streaming {
+			return "streaming"
+		}
+		return "waiting for the model"
+	case runtime.StateRepairing:
+		return "asking for a repair"
+	case runtime.StateRetryingModel:
+		return "trying again"
+	case runtime.StateValidating:
+		return "checking the calls"
+	case runtime.StateWaitingApproval:
+		return "needs you"
+	case runtime.StateExecuting, runtime.StateRetryingTool:
+		if r.tool != "" {
+			return "running " + r.tool
+		}
+		return "running tools"
+	case runtime.StateReconciling:
+		return "checking what ran"
+	case runtime.StateObserving:
+		return "reading the results"
+	case runtime.StateCheckpointing:
+		return "saving"
+	case runtime.StateVerifying:
+		return "verifying"
+	case runtime.StateSucceeded:
+		return "done"
+	case runtime.StateFailed:
+		return "failed"
+	case runtime.StateCancelled:
+		return "stopped"
+	case runtime.StateExhausted:
+		return "budget used up"
+	}
+	return "ready"
+}
