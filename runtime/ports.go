@@ -24,6 +24,8 @@ var (
 	ErrConstraint = errors.New("transaction refused")
 	// ErrOtherUser: the session belongs to another user.
 	ErrOtherUser = errors.New("session belongs to another user")
+	// ErrNotStored: a commit kept failing until nobody wanted to wait any longer; nothing is known to be stored.
+	ErrNotStored = errors.New("could not be stored")
 	// ErrClosed: the engine or the store has been closed.
 	ErrClosed = errors.New("closed")
 )
@@ -290,6 +292,8 @@ type Setting struct {
 	Model *string
 	// ToggleTodo is a todo's id.
 	ToggleTodo string
+	// Leave stops the run where it is; it stays unfinished, to be resumed or given up later.
+	Leave bool
 	// Resume goes on with the interrupted run (true) or gives it up (false).
 	Resume *bool
 }

@@ -1,0 +1,151 @@
+package runtime
+
+import (
+	"fmt"
+	"strings"
+
+	"vitrine/llm"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// Marks that stand in a closing message; the model reads them too.
+const (
+	markInterrupted = "[interrupted]"
+	markCancelled   = "[cancelled]"
+)
+
+// close stores the end of the turn in one transaction: results that calls still lack, one assistant message without calls,
+// and the run's end.
+func (r *run) close() error {
+	tx := r.s.tx()
+	tx.Events = r.takeEvents()
+	r.closeCalls(&tx)
+	msg := r.closing()
+	tx.Messages = append(tx.Messages, msg)
+	now := r.s.eng.cfg.Clock.Now()
+	r.row.FinishedAt = &now
+	if r.reason == ReasonNone && r.state == StateCancelled {
+		r.reason = r.stopReason()
+	}
+	if r.failure == nil && r.state == StateExhausted {
+		r.failure = r.exhausted()
+	}
+	if r.failure != nil {
+		f := *r.failure
+		f.Stored = true
+		tx.Events = append(tx.Events, r.event(f))
+	}
+	u := r.row.Usage
+	tx.Events = append(tx.Events,
+		r.event(trace.AnswerData{Text: msg.Content, Fixed: msg.Fixed, Partial: msg.Partial}),
+		r.event(trace.RunEndData{
+			State: string(r.state), Reason: string(r.reason), Steps: u.Steps, Calls: u.Calls, Tokens: u.Prompt + u.Completion,
+			Estimated: u.Estimated, DurationMS: now.Sub(r.row.StartedAt).Milliseconds(), Cost: u.Cost,
+		}))
+	if r.record != nil {
+		r.record.Answer = msg.Content
+	}
+	if err := r.commit(tx); err != nil {
+		return err
+	}
+	m := r.s.measure()
+	r.tell(trace.StateData{State: string(r.state), Reason: string(r.reason), Meter: &m})
+	return nil
+}
+
+// closeCalls answers every call of the step that has no message yet.
+func (r *run) closeCalls(tx *Tx) {
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.message {
+			continue
+		}
+		if !c.ready {
+			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: r.whyNotRun()}), CallNotRun)
+		}
+		if !c.saved {
+			if c.row.StartedAt == nil {
+				tx.Events = append(tx.Events, r.event(callData(c)))
+			}
+			r.save(tx, i)
+		}
+	}
+	r.handOver(tx)
+}
+
+func (r *run) whyNotRun() string {
+	switch r.state {
+	case StateExhausted:
+		return "not run: the run's budget is used up"
+	case StateCancelled:
+		return "not run: the user cancelled"
+	}
+	return "not run: the run ended"
+}
+
+// closing makes the turn's last message.
+func (r *run) closing() MessageRow {
+	if r.state == StateSucceeded {
+		m := r.newMessage(llm.KindAssistant, llm.RoleAssistant, r.reply.text)
+		m.Extra = r.reply.done.Extra
+		m.Partial = r.reply.done.Finish == llm.FinishLength || r.reply.done.Finish == llm.FinishContentFilter
+		return m
+	}
+	text, fixed := r.closingText()
+	m := r.newMessage(llm.KindClosing, llm.RoleAssistant, text)
+	m.Fixed, m.Partial = fixed, !fixed
+	return m
+}
+
+// closingText is the partial text with a mark, or a fixed text.
+func (r *run) closingText() (text string, fixed bool) {
+	if !r.reply.stored && strings.TrimSpace(r.text) != "" {
+		return strings.TrimRight(r.text, " \n") + "\n\n" + markInterrupted, false
+	}
+	switch r.state {
+	case StateCancelled:
+		if r.reason == ReasonInterrupted || r.reason == ReasonGivenUp {
+			return markInterrupted, true
+		}
+		return markCancelled, true
+	case StateExhausted:
+		return "[stopped] " + r.exhausted().Message + ". The model was not asked again.", true
+	}
+	switch r.reason {
+	case ReasonEmpty:
+		return "[no answer] The model's reply was empty twice.", true
+	case ReasonUnknownTool:
+		return "[no answer] The model kept calling tools that do not exist.", true
+	}
+	return "[no answer] The turn failed before the model answered.", true
+}
+
+// exhausted says which budget ran out and what to do.
+func (r *run) exhausted() *trace.ErrorData {
+	b, u := r.row.Budget, r.row.Usage
+	f := &trace.ErrorData{Code: string(r.reason), Todo: "The model was not asked again. /retry gives a new budget."}
+	switch r.reason {
+	case ReasonSteps:
+		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d steps", u.Steps, b.Steps), "AGENT_MAX_TOOL_ITERS is the limit"
+	case ReasonCalls:
+		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tool calls", u.Calls, b.Calls), "AGENT_MAX_TOOL_CALLS is the limit"
+	case ReasonTokens:
+		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tokens", u.Prompt+u.Completion, b.Tokens), "AGENT_MAX_RUN_TOKENS is the limit"
+	case ReasonCost:
+		f.Message, f.Why = "budget used up: cost", "AGENT_MAX_RUN_COST is the limit"
+	case ReasonDeadline:
+		f.Message, f.Why = fmt.Sprintf("budget used up: %s of wall time", b.Deadline), "AGENT_RUN_DEADLINE_SECONDS is the limit"
+	case ReasonNoProgress:
+		f.Message, f.Why = "no progress: the same results came again and again", "the model was told once and went on"
+		f.Todo = "The model was not asked again. Say what it should do differently, or /retry."
+	case ReasonContext:
+		m := r.s.measure()
+		f.Message = fmt.Sprintf("the context is full: %d of %d tokens", m.Used(), m.Limit)
+		f.Why = fmt.Sprintf("system prompt and tools %d, messages %d, kept for the reply %d (AGENT_MAX_CTX_TOKENS)", m.System, m.Window, r.s.eng.reserve())
+		f.Todo = "/new starts an empty session; a larger AGENT_MAX_CTX_TOKENS gives this one more room."
+	default:
+		f.Message = "the run's budget is used up"
+	}
+	return f
+}

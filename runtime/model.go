@@ -1,0 +1,245 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"vitrine/llm"
+	"vitrine/runtime/prompt"
+	"vitrine/trace"
+)
+
+// stream is what one model call has brought so far.
+type stream struct {
+	started  time.Time
+	first    time.Time
+	text     strings.Builder
+	attempts int
+	done     *llm.Done
+	err      error
+}
+
+// maxReplyBytes bounds the text of one reply; what comes after it is a fault of the server.
+const maxReplyBytes = 8 << 20
+
+// callModel sends the request and takes the reply in.
+func (r *run) callModel() (Input, error) {
+	req := llm.Request{
+		Model: r.row.Versions.Model, Messages: r.request, Tools: r.s.eng.specs, Temperature: r.s.eng.cfg.Limits.Temperature,
+	}
+	if g := r.s.eng.cfg.Gate; g != nil {
+		if _, err := g.Before(r.ctx, Dispatch{SessionID: r.s.id, RunID: r.row.ID, Step: r.row.Step, Request: &req}); err != nil {
+			if r.ctx.Err() != nil {
+				return r.interruptedOrLeft(), nil
+			}
+			return "", err
+		}
+	}
+	st := r.consume(req)
+	return r.judge(st)
+}
+
+// interruptedOrLeft is interrupted for a place that was waiting.
+func (r *run) interruptedOrLeft() Input {
+	if r.stopReason() == ReasonPaused {
+		r.left = true
+	}
+	return r.interrupted()
+}
+
+// consume reads the stream to its end, telling what comes.
+func (r *run) consume(req llm.Request) *stream {
+	clk := r.s.eng.cfg.Clock
+	st := &stream{started: clk.Now(), attempts: 1}
+	for chunk, err := range r.s.eng.cfg.Model.Stream(r.ctx, req) {
+		if err != nil {
+			st.err = err
+			break
+		}
+		if err := r.s.eng.cfg.Faults.Hit("chunk"); err != nil {
+			st.err = err
+			break
+		}
+		if chunk.Retry != nil {
+			r.retrying(st, *chunk.Retry)
+			continue
+		}
+		if r.state == StateRetryingModel {
+			if err := r.advance(InModelAgain); err != nil {
+				st.err = err
+				break
+			}
+		}
+		if st.first.IsZero() && (chunk.Text != "" || chunk.Reasoning != "" || chunk.CallDelta != nil) {
+			st.first = clk.Now()
+		}
+		r.deliver(st, chunk)
+		if st.text.Len() > maxReplyBytes {
+			st.err = &llm.Error{Kind: llm.ErrTooLarge, Message: "the reply is longer than 8 MiB"}
+			break
+		}
+		if chunk.Done != nil {
+			st.done = chunk.Done
+			break
+		}
+	}
+	if st.err != nil && r.state == StateRetryingModel && r.ctx.Err() == nil {
+		if err := r.advance(InModelAgain); err != nil {
+			st.err = err
+		}
+	}
+	if st.err == nil && st.done == nil {
+		st.err = &llm.Error{Kind: llm.ErrCut, Message: "the stream ended without a reply"}
+		if r.ctx.Err() != nil {
+			st.err = context.Cause(r.ctx)
+		}
+	}
+	return st
+}
+
+// retrying tells of a wait; what streamed before it is void.
+func (r *run) retrying(st *stream, w llm.RetryWait) {
+	st.attempts = w.Attempt + 1
+	st.text.Reset()
+	st.first = time.Time{}
+	r.text = ""
+	r.tell(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status})
+	r.tell(trace.DeltaData{Kind: "text", Reset: true})
+	if err := r.advance(InModelWait); err != nil && st.err == nil {
+		st.err = err
+	}
+}
+
+func (r *run) deliver(st *stream, c llm.Chunk) {
+	switch {
+	case c.Text != "":
+		st.text.WriteString(c.Text)
+		r.text = st.text.String()
+		r.tell(trace.DeltaData{Kind: "text", Text: c.Text})
+	case c.Reasoning != "":
+		r.tell(trace.DeltaData{Kind: "reasoning", Text: c.Reasoning})
+	case c.CallDelta != nil:
+		r.tell(trace.DeltaData{Kind: "call", ID: c.CallDelta.Name, Text: c.CallDelta.Arguments})
+	}
+}
+
+// judge turns the end of a stream into an input of the table.
+func (r *run) judge(st *stream) (Input, error) {
+	clk := r.s.eng.cfg.Clock
+	data := trace.LLMCallData{
+		Model: r.row.Versions.Model, StartedAt: st.started.UTC(), LatencyMS: clk.Now().Sub(st.started).Milliseconds(),
+		Attempts: st.attempts, Estimate: r.estimate,
+	}
+	if !st.first.IsZero() {
+		ttft := st.first.Sub(st.started).Milliseconds()
+		data.TTFTMS = &ttft
+	}
+	r.text = st.text.String()
+	if r.record != nil {
+		r.record.Latency = clk.Now().Sub(st.started)
+		if !st.first.IsZero() {
+			r.record.TTFT = st.first.Sub(st.started)
+		}
+	}
+	if st.done == nil {
+		return r.noReply(st, data)
+	}
+	r.reply = reply{text: r.text, done: *st.done}
+	r.account(st.done.Usage)
+	u := st.done.Usage
+	data.PromptTokens, data.CompletionTokens, data.CachedTokens, data.ReasoningTokens = u.Prompt, u.Completion, u.Cached, u.Reasoning
+	data.ToolCallCount, data.FinishReason, data.Text = len(st.done.ToolCalls), string(st.done.Finish), r.text
+	if st.done.Model != "" {
+		data.Model = st.done.Model
+	}
+	r.events = append(r.events, r.event(data))
+	if r.record != nil {
+		r.record.Usage = u
+	}
+	switch {
+	case len(st.done.ToolCalls) > 0:
+		return InReplyCalls, nil
+	case strings.TrimSpace(r.text) == "":
+		return InReplyBad, nil
+	}
+	return InReplyText, nil
+}
+
+// account adds a reply to the run's use and to the meter.
+func (r *run) account(u llm.Usage) {
+	use := &r.row.Usage
+	if u.Prompt != nil {
+		use.Prompt += *u.Prompt
+		r.s.counter.Report(*u.Prompt, r.estimate)
+	} else {
+		use.Prompt += r.estimate
+		use.Estimated = true
+	}
+	if u.Completion != nil {
+		use.Completion += *u.Completion
+	} else {
+		use.Completion += prompt.Estimate(r.text)
+		use.Estimated = true
+	}
+	var share *float64
+	if u.Cached != nil {
+		use.Cached += *u.Cached
+		if u.Prompt != nil && *u.Prompt > 0 {
+			v := float64(*u.Cached) / float64(*u.Prompt)
+			share = &v
+		}
+	}
+	r.s.mu.Lock()
+	r.s.meter.Cached = share
+	r.s.mu.Unlock()
+}
+
+// noReply ends a call that brought no whole reply.
+func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
+	if r.ctx.Err() != nil {
+		data.FinishReason = "cancelled"
+		data.Text = r.text
+		r.events = append(r.events, r.event(data))
+		return r.interruptedOrLeft(), nil
+	}
+	var e *llm.Error
+	if !errors.As(st.err, &e) {
+		e = &llm.Error{Kind: llm.ErrProtocol, Message: oneLine(st.err), Err: st.err}
+	}
+	data.Error = oneLine(e)
+	r.events = append(r.events, r.event(data))
+	r.row.Error = data.Error
+	if e.Kind == llm.ErrContext {
+		r.reason = ReasonContext
+		r.failure = &trace.ErrorData{Message: "the model refused the prompt as too long", Why: oneLine(e), Code: "context",
+			Todo: "/new starts an empty session; AGENT_MAX_CTX_TOKENS below the model's window says so earlier"}
+		return InContextFull, nil
+	}
+	r.reason = ReasonModel
+	r.failure = modelFailure(e)
+	return InModelFailed, nil
+}
+
+// modelFailure says what happened, why, and what to do.
+func modelFailure(e *llm.Error) *trace.ErrorData {
+	f := &trace.ErrorData{Message: "the model did not answer", Why: oneLine(e), Code: string(e.Kind), Todo: "/retry sends it again"}
+	switch e.Kind {
+	case llm.ErrConnect:
+		f.Message, f.Todo = "no connection to the model", "check that the server runs and OPENAI_BASE_URL; /retry sends it again"
+	case llm.ErrTimeout:
+		f.Message, f.Todo = "the model fell silent", "/retry sends it again; LLM_TIMEOUT_SECONDS sets the patience"
+	case llm.ErrCut:
+		f.Message = "the connection broke in the middle of the reply"
+	case llm.ErrAuth:
+		f.Message, f.Todo = "the server refused the key", "check OPENAI_API_KEY or OPENROUTER_API_KEY; vitrine doctor shows which one is used"
+	case llm.ErrQuota, llm.ErrRate:
+		f.Message, f.Todo = "the server's limit is reached", "wait, or /model changes the model; /retry sends it again"
+	case llm.ErrNotFound:
+		f.Message, f.Todo = "the server does not know this model or path", "/model changes the model; check OPENAI_BASE_URL"
+	case llm.ErrRejected:
+		f.Message = "the server refused the request"
+	}
+	return f
+}

@@ -1,0 +1,386 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+	"time"
+	"unicode"
+
+	"vitrine/llm"
+	"vitrine/runtime/clock"
+	"vitrine/runtime/prompt"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// run executes one turn. All of it belongs to its own goroutine but for what mu guards.
+type run struct {
+	s     *session
+	row   RunRow
+	state State
+	todo  Effect // the effect to perform next
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	ended  *clock.Latch
+
+	request  []llm.Message
+	estimate int    // of the request, schemas included
+	reply    reply  // what the model said last
+	calls    []call // of the step that is on
+	batch    span   // which of them run now
+	text     string // partial text of the stream that is on
+	events   []trace.Event
+	repairs  int
+	unknown  int // unknown tools in a row
+	stuck    stuck
+	notice   string // for the last result of the step
+	failure  *trace.ErrorData
+	reason   Reason
+	record   *StepRecord
+	left     bool  // stopped where it was, to be resumed
+	broken   error // the store would not take it; what is stored is the truth
+
+	mu      sync.Mutex
+	stopped Reason
+}
+
+// reply is one whole model reply.
+type reply struct {
+	text   string
+	done   llm.Done
+	stored bool // its message is committed
+}
+
+// call is one tool call of the current step.
+type call struct {
+	row     CallRow
+	tool    tools.Tool
+	ready   bool // its result is known
+	result  tools.Result
+	output  tools.Output
+	took    time.Duration
+	saved   bool // the call's row holds the result
+	message bool // the tool message is stored
+}
+
+// span is a range of calls, to exclusive.
+type span struct{ from, to int }
+
+// StepRecord is what one step did.
+type StepRecord struct {
+	Index      int
+	Commentary string
+	Calls      []CallRecord
+	// Answer is the turn's closing text when the step ended the run.
+	Answer  string
+	State   State
+	Reason  Reason
+	Usage   llm.Usage
+	Latency time.Duration
+	TTFT    time.Duration
+}
+
+// CallRecord is one call of a step with its result.
+type CallRecord struct {
+	Row    CallRow
+	Result tools.Result
+	Took   time.Duration
+}
+
+func newRun(s *session, row RunRow) *run {
+	r := &run{s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock)}
+	if d := row.Budget.Deadline; d > 0 {
+		r.ctx, r.cancel = s.eng.cfg.Clock.WithTimeout(context.Background(), d)
+	} else {
+		r.ctx, r.cancel = s.eng.cfg.Clock.WithCancel(context.Background())
+	}
+	return r
+}
+
+// stop ends the run: the stream, the tools, every wait. The first reason counts, but leaving the program to resume later
+// gives way to nothing.
+func (r *run) stop(reason Reason) {
+	r.mu.Lock()
+	if r.stopped == ReasonNone {
+		r.stopped = reason
+	}
+	r.mu.Unlock()
+	r.cancel()
+}
+
+func (r *run) stopReason() Reason {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped
+}
+
+// interrupted is the input of a run whose context has ended.
+func (r *run) interrupted() Input {
+	if r.stopReason() == ReasonNone && errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		r.reason = ReasonDeadline
+		return InBudgetUsed
+	}
+	return InCancel
+}
+
+// drive runs steps until the run is over.
+func (r *run) drive(in Input) {
+	defer r.cancel()
+	err := r.advance(in)
+	for err == nil && !r.over() {
+		_, err = r.Step()
+	}
+	switch {
+	case r.left:
+	case errors.Is(err, ErrNotStored) || errors.Is(err, ErrFenced) || errors.Is(err, ErrClosed):
+		r.broken = err
+		r.lost(err)
+	case err != nil:
+		r.broken = r.collapse(err)
+	}
+}
+
+// over says that nothing is left to do.
+func (r *run) over() bool { return r.left || r.todo == "" }
+
+// Step goes on to the end of the step: one model decision and the tool calls that it asked for. An error means that the run
+// cannot be stored any further.
+func (r *run) Step() (rec StepRecord, err error) {
+	rec = StepRecord{Index: r.row.Step + 1}
+	r.record = &rec
+	defer func() {
+		if p := recover(); p != nil {
+			buf := make([]byte, 16<<10)
+			err = &PanicError{Value: p, Stack: string(buf[:goruntime.Stack(buf, false)])}
+		}
+		rec.State, rec.Reason = r.state, r.reason
+	}()
+	for !r.over() {
+		in, err := r.perform(r.todo)
+		if err != nil || r.left {
+			return rec, err
+		}
+		if in == "" { // closed
+			r.todo = ""
+			return rec, nil
+		}
+		if err := r.advance(in); err != nil {
+			return rec, err
+		}
+		if r.todo == DoBuild {
+			return rec, nil
+		}
+	}
+	return rec, nil
+}
+
+// PanicError is a panic in a run's goroutine.
+type PanicError struct {
+	Value any
+	Stack string
+}
+
+// Error gives the panic's value.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// advance moves the state by the table and tells about it.
+func (r *run) advance(in Input) error {
+	next, effects, err := Next(r.state, in)
+	if err != nil {
+		return fmt.Errorf("run %s: %w", r.row.ID, err)
+	}
+	r.state = next
+	r.todo = ""
+	if len(effects) > 0 {
+		r.todo = effects[0]
+	}
+	r.tell(trace.StateData{State: string(next), Reason: string(r.reason)})
+	return nil
+}
+
+// perform does one effect and gives what came of it.
+func (r *run) perform(do Effect) (Input, error) {
+	if do != DoClose && r.ctx.Err() != nil {
+		if r.stopReason() == ReasonPaused {
+			r.left = true
+			return "", nil
+		}
+		return r.interrupted(), nil
+	}
+	switch do {
+	case DoBuild:
+		return r.build(), nil
+	case DoCallModel:
+		return r.callModel()
+	case DoRepair:
+		return r.repair()
+	case DoValidate:
+		return r.validate()
+	case DoExecute:
+		return r.execute()
+	case DoObserve:
+		return r.observe(), nil
+	case DoCheckpoint:
+		return r.checkpoint()
+	case DoReconcile:
+		return r.reconcile()
+	case DoVerify:
+		return InVerified, nil
+	case DoClose:
+		return "", r.close()
+	}
+	return "", fmt.Errorf("run %s: nothing performs effect %s", r.row.ID, do)
+}
+
+// event makes an event of this run.
+func (r *run) event(data trace.Data) trace.Event {
+	ev := r.s.event(data)
+	ev.RunID, ev.Turn, ev.Step = r.row.ID, r.row.Turn, r.row.Step
+	return ev
+}
+
+// tell publishes a transient event of this run.
+func (r *run) tell(data trace.Data) { r.s.eng.cfg.Bus.Publish(r.event(data)) }
+
+// build checks the budgets and makes the request.
+func (r *run) build() Input {
+	b, u := r.row.Budget, r.row.Usage
+	switch {
+	case b.Steps > 0 && u.Steps >= b.Steps:
+		r.reason = ReasonSteps
+	case b.Tokens > 0 && u.Prompt+u.Completion >= b.Tokens:
+		r.reason = ReasonTokens
+	case b.Cost != nil && u.Cost != nil && *u.Cost >= *b.Cost:
+		r.reason = ReasonCost
+	}
+	if r.reason != ReasonNone {
+		return InBudgetUsed
+	}
+	entries := make([]prompt.Entry, len(r.s.window))
+	window := 0
+	for i, m := range r.s.window {
+		entries[i] = prompt.Entry{N: m.N, Message: wireMessage(m), Tokens: m.Tokens}
+		window += m.Tokens
+	}
+	r.request = prompt.Build(r.s.eng.cfg.System, "", entries)
+	r.estimate = r.s.eng.fixed + window
+	r.row.Step++
+	r.row.Usage.Steps++
+	r.calls, r.text, r.notice = nil, "", ""
+	r.reply = reply{}
+	if r.record != nil {
+		r.record.Index = r.row.Step
+	}
+	m := r.s.measure()
+	r.tell(trace.StateData{State: string(r.state), Meter: &m})
+	if m.Used()+r.s.eng.reserve() > m.Limit {
+		r.reason = ReasonContext
+		r.row.Step--
+		r.row.Usage.Steps--
+		return InContextFull
+	}
+	return InBuilt
+}
+
+// wireMessage gives a stored message as the prompt holds it.
+func wireMessage(m MessageRow) llm.Message {
+	content := m.Content
+	if m.PromptContent != nil {
+		content = *m.PromptContent
+	}
+	return llm.Message{
+		Role: m.Role, Kind: m.Kind, Content: content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, Name: m.ToolName, Extra: m.Extra,
+	}
+}
+
+// newMessage makes a message of this run with its estimate.
+func (r *run) newMessage(kind llm.Kind, role llm.Role, content string) MessageRow {
+	m := MessageRow{
+		ID: r.s.eng.cfg.NewID(), SessionID: r.s.id, Kind: kind, Role: role, Content: content, RunID: r.row.ID, Step: r.row.Step,
+		CreatedAt: r.s.eng.cfg.Clock.Now(),
+	}
+	m.Tokens = prompt.EstimateMessage(llm.Message{Content: content})
+	return m
+}
+
+// commit stores tx with the run as it stands and takes its messages into the window.
+func (r *run) commit(tx Tx) error { return r.commitAs(tx, r.state.Stored()) }
+
+// commitAs is commit with the state that is to be stored.
+func (r *run) commitAs(tx Tx, state State) error {
+	r.row.State = state
+	r.row.Reason = r.reason
+	row := r.row
+	tx.Run = &row
+	got, err := r.s.commit(tx)
+	if err != nil {
+		return err
+	}
+	for i, m := range tx.Messages {
+		m.N = got.FirstN + int64(i)
+		r.s.window = append(r.s.window, m)
+	}
+	return nil
+}
+
+// takeEvents gives the events that wait for the next commit.
+func (r *run) takeEvents() []trace.Event {
+	evs := r.events
+	r.events = nil
+	return evs
+}
+
+// repair stores a request to do better, once.
+func (r *run) repair() (Input, error) {
+	if r.repairs >= 1 {
+		r.reason = ReasonEmpty
+		r.failure = &trace.ErrorData{
+			Message: "the model gave no answer", Why: "its reply was empty twice in a row", Code: "empty_reply",
+			Todo: "/retry asks again, /model changes the model",
+		}
+		return InModelFailed, nil
+	}
+	r.repairs++
+	m := r.newMessage(llm.KindNotice, llm.RoleUser, "[RUNTIME] Your last reply was empty. Answer the user, or call a tool.")
+	tx := r.s.tx()
+	tx.Messages = []MessageRow{m}
+	tx.Events = r.takeEvents()
+	if err := r.commit(tx); err != nil {
+		return "", err
+	}
+	return InRepaired, nil
+}
+
+// lost tells that the run could not be stored; whatever is stored stays the truth.
+func (r *run) lost(err error) {
+	r.tell(trace.ErrorData{Message: "the turn could not be stored", Why: oneLine(err), Code: "not_saved",
+		Todo: "what was stored before is safe; send the message again when the fault is gone"})
+	r.tell(trace.StateData{State: string(StateFailed), Reason: string(ReasonStore)})
+}
+
+// collapse ends a run after a defect of our own, as far as the store lets it.
+func (r *run) collapse(err error) error {
+	r.reason = ReasonInternal
+	r.failure = &trace.ErrorData{Message: "the turn failed inside the program", Why: oneLine(err), Code: "internal",
+		Todo: "the session is intact; /retry asks again"}
+	if !r.state.Terminal() {
+		if moveErr := r.advance(InBroken); moveErr != nil {
+			return errors.Join(err, moveErr)
+		}
+	}
+	if closeErr := r.close(); closeErr != nil {
+		r.lost(closeErr)
+		return errors.Join(err, closeErr)
+	}
+	return nil
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
+
+// emptyObject stands for arguments that were not executed.
+var emptyObject = json.RawMessage(`{}`)

@@ -1,0 +1,566 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"vitrine/llm"
+	"vitrine/runtime/clock"
+	"vitrine/runtime/prompt"
+	"vitrine/trace"
+)
+
+// mailboxBound is how many requests may wait for a session's actor.
+const mailboxBound = 256
+
+// session is the actor of one open session. Its loop runs requests one by one; fields without a lock belong to the loop,
+// and while a run is on, window, counter and row belong to the run.
+type session struct {
+	eng     *Engine
+	id      string
+	mailbox *clock.Queue[func()]
+	// writing is the one place in which a commit may stand: a full queue of one.
+	writing *clock.Queue[struct{}]
+	// patience ends when the engine shuts down: a commit that fails then is not tried for ever.
+	patience context.Context
+	giveUp   context.CancelFunc
+
+	row     SessionRow
+	window  []MessageRow
+	counter prompt.Counter
+	inbox   []InboxRow
+	// unfinished is a run of an earlier process that waits to be resumed or given up.
+	unfinished *unfinishedRun
+
+	mu       sync.Mutex
+	opened   bool
+	lost     bool // fenced: another process has the session
+	closing  bool // no further turn starts
+	shutting bool
+	cur      *run
+	meter    trace.Meter
+	seq      int64 // of the newest event that is known to be stored
+}
+
+type unfinishedRun struct {
+	row   RunRow
+	calls []CallRow
+}
+
+func newSession(e *Engine, id string) *session {
+	s := &session{
+		eng: e, id: id,
+		mailbox: clock.NewQueue[func()](e.cfg.Clock, mailboxBound),
+		writing: clock.NewQueue[struct{}](e.cfg.Clock, 1),
+	}
+	s.patience, s.giveUp = e.cfg.Clock.WithCancel(context.Background())
+	return s
+}
+
+func (s *session) loop() {
+	defer s.giveUp()
+	for {
+		f, err := s.mailbox.Get(context.Background())
+		if err != nil {
+			return
+		}
+		f()
+	}
+}
+
+// do runs f in the actor and waits for it. When ctx ends before the actor took f, f never runs.
+func (s *session) do(ctx context.Context, f func() error) error {
+	var (
+		mu        sync.Mutex
+		abandoned bool
+		result    error
+	)
+	done := clock.NewLatch(s.eng.cfg.Clock)
+	job := func() {
+		mu.Lock()
+		skip := abandoned
+		mu.Unlock()
+		if skip {
+			return
+		}
+		err := f()
+		mu.Lock()
+		result = err
+		mu.Unlock()
+		done.Open()
+	}
+	if err := s.mailbox.Put(ctx, job); err != nil {
+		if errors.Is(err, clock.ErrClosed) {
+			return ErrClosed
+		}
+		return fmt.Errorf("reach session %s: %w", s.id, err)
+	}
+	err := done.Wait(ctx)
+	mu.Lock()
+	defer mu.Unlock()
+	if err != nil {
+		abandoned = true
+		return fmt.Errorf("wait for session %s: %w", s.id, err)
+	}
+	return result
+}
+
+func (s *session) isOpen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
+}
+
+// running gives the run that is on, nil for none.
+func (s *session) running() *run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cur
+}
+
+func (s *session) open(create bool) (Snapshot, error) {
+	ctx, cancel := s.eng.storeContext()
+	defer cancel()
+	if s.isOpen() {
+		return s.snapshot(ctx)
+	}
+	row, err := s.eng.cfg.Store.OpenSession(ctx, s.id, s.eng.cfg.User, create)
+	if errors.Is(err, ErrHeld) {
+		s.row = row
+		snap, snapErr := s.snapshot(ctx)
+		if snapErr != nil {
+			return Snapshot{}, err
+		}
+		return snap, err
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("open session %s: %w", s.id, err)
+	}
+	s.row = row
+	if err := s.load(ctx); err != nil {
+		_ = s.eng.cfg.Store.ReleaseSession(ctx, s.id, row.Fence) // the session stays ours until the process ends otherwise
+		return Snapshot{}, err
+	}
+	s.mu.Lock()
+	s.opened, s.lost, s.closing = true, false, false
+	s.mu.Unlock()
+	s.measure()
+	return s.snapshot(ctx)
+}
+
+// load reads what a run needs: the window, the queue and an unfinished run.
+func (s *session) load(ctx context.Context) error {
+	var err error
+	if s.window, err = s.eng.cfg.Store.Window(ctx, s.id); err != nil {
+		return fmt.Errorf("read the messages of session %s: %w", s.id, err)
+	}
+	if s.inbox, err = s.eng.cfg.Store.Inbox(ctx, s.id); err != nil {
+		return fmt.Errorf("read the queued input of session %s: %w", s.id, err)
+	}
+	row, calls, err := s.eng.cfg.Store.Unfinished(ctx, s.id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		s.unfinished = nil
+	case err != nil:
+		return fmt.Errorf("read the unfinished run of session %s: %w", s.id, err)
+	default:
+		s.unfinished = &unfinishedRun{row: row, calls: calls}
+	}
+	return nil
+}
+
+// snapshotMessages bounds what a page gets at once; older messages are paged in.
+const snapshotMessages = 200
+
+func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
+	store := s.eng.cfg.Store
+	s.mu.Lock()
+	// Read before the rest: an event that comes meanwhile is told twice rather than never.
+	snap := Snapshot{Session: s.row, Seq: max(s.seq, s.row.NextSeq-1)}
+	s.mu.Unlock()
+	var err error
+	if snap.Messages, err = store.Window(ctx, s.id); err != nil {
+		return Snapshot{}, fmt.Errorf("read the messages of session %s: %w", s.id, err)
+	}
+	if n := len(snap.Messages); n > snapshotMessages {
+		snap.Messages = snap.Messages[n-snapshotMessages:]
+	}
+	if snap.Todos, err = store.Todos(ctx, s.id); err != nil {
+		return Snapshot{}, fmt.Errorf("read the todos of session %s: %w", s.id, err)
+	}
+	if snap.Inbox, err = store.Inbox(ctx, s.id); err != nil {
+		return Snapshot{}, fmt.Errorf("read the queued input of session %s: %w", s.id, err)
+	}
+	row, calls, err := store.Unfinished(ctx, s.id)
+	switch {
+	case err == nil:
+		snap.Run, snap.Calls = &row, calls
+	case !errors.Is(err, ErrNotFound):
+		return Snapshot{}, fmt.Errorf("read the unfinished run of session %s: %w", s.id, err)
+	}
+	s.mu.Lock()
+	snap.Running = s.cur != nil
+	snap.Meter = s.meter
+	s.mu.Unlock()
+	if snap.Run != nil && !snap.Running {
+		snap.Notice = fmt.Sprintf("turn %d was interrupted", row.Turn)
+	}
+	return snap, nil
+}
+
+// measure works the context meter out from what is in memory and publishes nothing.
+func (s *session) measure() trace.Meter {
+	window, turns := 0, 0
+	for _, m := range s.window {
+		window += m.Tokens
+		if m.Kind == llm.KindUser {
+			turns++
+		}
+	}
+	fixed := s.eng.fixed
+	total, estimated := s.counter.Count(fixed + window)
+	m := trace.Meter{Limit: s.eng.cfg.Limits.ContextTokens, Turns: turns, MaxTurns: s.eng.cfg.Limits.RawTurns, Estimated: estimated}
+	if fixed+window > 0 {
+		m.System = total * fixed / (fixed + window)
+	}
+	m.Window = total - m.System
+	s.mu.Lock()
+	m.Cached = s.meter.Cached
+	s.meter = m
+	s.mu.Unlock()
+	return m
+}
+
+// submit starts a turn or queues the input.
+func (s *session) submit(text string) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	limit := s.eng.cfg.Limits.ContextTokens
+	if n := prompt.Estimate(text); n+s.eng.fixed+s.eng.reserve() > limit {
+		return &TooLargeError{Tokens: n, Fixed: s.eng.fixed + s.eng.reserve(), Limit: limit}
+	}
+	if s.running() != nil {
+		return s.queue(text)
+	}
+	if s.unfinished != nil {
+		if err := s.abandon(ReasonGivenUp); err != nil {
+			return err
+		}
+	}
+	if len(s.inbox) > 0 {
+		if err := s.queue(text); err != nil {
+			return err
+		}
+		return s.startQueued()
+	}
+	return s.start(text, nil)
+}
+
+// writable says why nothing may be written, if so.
+func (s *session) writable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.lost:
+		return fmt.Errorf("session %s: %w", s.id, ErrFenced)
+	case s.shutting:
+		return ErrClosed
+	case !s.opened:
+		return fmt.Errorf("session %s is not open: %w", s.id, ErrNotFound)
+	}
+	return nil
+}
+
+func (s *session) queue(text string) error {
+	row := InboxRow{ID: s.eng.cfg.NewID(), SessionID: s.id, Text: text, CreatedAt: s.eng.cfg.Clock.Now()}
+	tx := s.tx()
+	tx.InboxAdd = []InboxRow{row}
+	tx.Events = []trace.Event{s.event(trace.InputQueuedData{ID: row.ID, Text: text, Action: "queued"})}
+	if _, err := s.commit(tx); err != nil {
+		return err
+	}
+	s.inbox = append(s.inbox, row)
+	return nil
+}
+
+func (s *session) withdraw(id string) (string, error) {
+	if err := s.writable(); err != nil {
+		return "", err
+	}
+	for i, row := range s.inbox {
+		if row.ID != id {
+			continue
+		}
+		tx := s.tx()
+		tx.InboxRemove = []string{id}
+		tx.Events = []trace.Event{s.event(trace.InputQueuedData{ID: id, Text: row.Text, Action: "withdrawn"})}
+		if _, err := s.commit(tx); err != nil {
+			return "", err
+		}
+		s.inbox = append(s.inbox[:i:i], s.inbox[i+1:]...)
+		return row.Text, nil
+	}
+	return "", fmt.Errorf("queued input %s: %w", id, ErrNotFound)
+}
+
+// startQueued starts the turn of the oldest queued input.
+func (s *session) startQueued() error {
+	if len(s.inbox) == 0 {
+		return nil
+	}
+	head := s.inbox[0]
+	if err := s.start(head.Text, &head); err != nil {
+		return err
+	}
+	s.inbox = s.inbox[1:]
+	return nil
+}
+
+// start commits the user message and the run, then lets the run go.
+func (s *session) start(text string, from *InboxRow) error {
+	e := s.eng
+	now := e.cfg.Clock.Now()
+	model := s.row.Model
+	if model == "" {
+		model = e.cfg.DefaultModel
+	}
+	turn := s.row.TurnCount + 1
+	row := RunRow{
+		ID: e.cfg.NewID(), SessionID: s.id, Turn: turn, State: StateCreated, Budget: e.cfg.Limits.Budget, StartedAt: now,
+		Versions: Versions{Model: model, Prompt: digest(e.cfg.System), Tools: e.cfg.Registry.Version()},
+	}
+	msg := MessageRow{
+		ID: e.cfg.NewID(), SessionID: s.id, Kind: llm.KindUser, Role: llm.RoleUser, Content: text, RunID: row.ID, CreatedAt: now,
+		Tokens: prompt.EstimateMessage(llm.Message{Content: text}),
+	}
+	tx := s.tx()
+	tx.Run, tx.Messages, tx.NewTurn = &row, []MessageRow{msg}, true
+	if from != nil {
+		tx.InboxRemove = []string{from.ID}
+		tx.Events = append(tx.Events, s.event(trace.InputQueuedData{ID: from.ID, Text: from.Text, Action: "taken"}))
+	}
+	if s.row.Title == "" {
+		title := titleOf(text)
+		tx.Title = &title
+		tx.Events = append(tx.Events, s.event(trace.SessionData{Action: "renamed", Title: title}))
+	}
+	started := s.event(trace.RunStartData{Input: text, Model: model})
+	started.RunID, started.Turn = row.ID, turn
+	tx.Events = append(tx.Events, started)
+	got, err := s.commit(tx)
+	if err != nil {
+		return err
+	}
+	msg.N = got.LastN
+	s.row.TurnCount = turn
+	if tx.Title != nil {
+		s.row.Title = *tx.Title
+	}
+	s.window = append(s.window, msg)
+	s.launch(newRun(s, row), InStart)
+	return nil
+}
+
+// launch starts the run's goroutine.
+func (s *session) launch(r *run, in Input) {
+	s.mu.Lock()
+	s.cur = r
+	shutting := s.shutting
+	s.mu.Unlock()
+	if shutting {
+		r.stop(ReasonPaused)
+	}
+	s.eng.done.Go(func() {
+		r.drive(in)
+		post := func() { s.finished(r) }
+		if err := s.mailbox.Put(context.Background(), post); err != nil {
+			s.clear(r)
+		}
+	})
+}
+
+func (s *session) clear(r *run) {
+	s.mu.Lock()
+	if s.cur == r {
+		s.cur = nil
+	}
+	s.mu.Unlock()
+	r.ended.Open()
+}
+
+// finished follows the end of a run: the next queued input, or the end of the session.
+func (s *session) finished(r *run) {
+	s.clear(r)
+	if r.left || r.broken != nil {
+		ctx, cancel := s.eng.storeContext()
+		defer cancel()
+		// What is stored is the truth now; a failure here shows up at the next request.
+		_ = s.load(ctx)
+	}
+	s.mu.Lock()
+	hold := s.closing || s.shutting || s.lost
+	s.mu.Unlock()
+	if hold || r.left || r.broken != nil || s.unfinished != nil {
+		return
+	}
+	// A dead endpoint must not eat the queue one by one: it waits for the user's next word.
+	if r.row.State == StateFailed && (r.row.Reason == ReasonModel || r.row.Reason == ReasonStore) {
+		return
+	}
+	if err := s.startQueued(); err != nil {
+		s.tell(err)
+	}
+}
+
+// set applies a change by the user.
+func (s *session) set(c Setting) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	switch {
+	case c.Title != nil:
+		return s.rename(*c.Title)
+	case c.Model != nil:
+		return s.setModel(*c.Model)
+	case c.ToggleTodo != "":
+		return s.toggle(c.ToggleTodo)
+	case c.Leave:
+		s.stopRun(ReasonPaused)
+		return nil
+	case c.Resume != nil:
+		return s.settle(*c.Resume)
+	}
+	return nil
+}
+
+// titleLimit bounds a title in characters.
+const titleLimit = 60
+
+func (s *session) rename(title string) error {
+	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "\uFFFD")), " ")
+	if r := []rune(title); len(r) > titleLimit {
+		title = string(r[:titleLimit])
+	}
+	if title == "" {
+		return errors.New("a title cannot be empty")
+	}
+	tx := s.tx()
+	tx.Title = &title
+	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "renamed", Title: title})}
+	if _, err := s.commit(tx); err != nil {
+		return err
+	}
+	s.row.Title = title
+	return nil
+}
+
+func (s *session) setModel(model string) error {
+	if s.running() != nil {
+		return errors.New("the model cannot change while a turn runs")
+	}
+	tx := s.tx()
+	tx.Model = &model
+	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "model", Model: model})}
+	if _, err := s.commit(tx); err != nil {
+		return err
+	}
+	s.row.Model = model
+	s.counter.Drop(true)
+	m := s.measure()
+	s.publish(trace.StateData{State: "", Meter: &m})
+	return nil
+}
+
+func (s *session) toggle(id string) error {
+	ctx, cancel := s.eng.storeContext()
+	defer cancel()
+	todos, err := s.eng.cfg.Store.Todos(ctx, s.id)
+	if err != nil {
+		return fmt.Errorf("read the todos of session %s: %w", s.id, err)
+	}
+	for _, t := range todos {
+		if t.ID != id {
+			continue
+		}
+		action := "completed"
+		if t.Completed {
+			action = "reopened"
+		}
+		tx := s.tx()
+		tx.Todos = []TodoChange{{Action: action, ID: id, CreatedAt: tx.At}}
+		tx.Events = []trace.Event{s.event(trace.TodoData{ID: id, Text: t.Text, Completed: !t.Completed, Action: action})}
+		_, err := s.commit(tx)
+		return err
+	}
+	return fmt.Errorf("todo %s: %w", id, ErrNotFound)
+}
+
+// stopRun ends the run that is on, if any.
+func (s *session) stopRun(reason Reason) {
+	if r := s.running(); r != nil {
+		r.stop(reason)
+	}
+}
+
+// release gives the session up for other processes.
+func (s *session) release() error {
+	s.mu.Lock()
+	wasOpen, lost := s.opened, s.lost
+	s.opened = false
+	s.mu.Unlock()
+	if !wasOpen || lost {
+		return nil
+	}
+	ctx, cancel := s.eng.storeContext()
+	defer cancel()
+	if err := s.eng.cfg.Store.ReleaseSession(ctx, s.id, s.row.Fence); err != nil && !errors.Is(err, ErrFenced) {
+		return fmt.Errorf("release session %s: %w", s.id, err)
+	}
+	return nil
+}
+
+// closeIdle waits for the run to end, then releases the session. No further turn starts meanwhile.
+func (s *session) closeIdle(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	r := s.cur
+	s.mu.Unlock()
+	if r != nil {
+		if err := r.ended.Wait(ctx); err != nil {
+			return fmt.Errorf("wait for the run of session %s: %w", s.id, err)
+		}
+	}
+	return s.do(ctx, s.release)
+}
+
+// shut ends the session with the engine: the run is stopped, the session released, the actor ends.
+func (s *session) shut(reason Reason) {
+	s.mu.Lock()
+	s.shutting = true
+	r := s.cur
+	s.mu.Unlock()
+	s.giveUp()
+	if r != nil {
+		r.stop(reason)
+	}
+	s.eng.done.Go(func() {
+		if r != nil {
+			if err := r.ended.Wait(context.Background()); err != nil {
+				return
+			}
+		}
+		last := func() {
+			if err := s.release(); err != nil {
+				s.tell(err)
+			}
+			s.mailbox.Close()
+		}
+		if err := s.mailbox.Put(context.Background(), last); err != nil {
+			return // closed already
+		}
+	})
+}
