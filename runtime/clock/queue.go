@@ -3,6 +3,7 @@ package clock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -205,15 +206,16 @@ func (l *list[W]) pop() (W, bool) {
 	}
 	w := l.items[0]
 	l.items[0] = zero
-	l.items = l.items[1:]
+	if len(l.items) == 1 {
+		l.items = l.items[:0] // keeps the room for the next one
+	} else {
+		l.items = l.items[1:]
+	}
 	return w, true
 }
 
 func (l *list[W]) remove(w W) {
-	for i, x := range l.items {
-		if x == w {
-			l.items = append(l.items[:i:i], l.items[i+1:]...)
-			return
-		}
+	if i := slices.Index(l.items, w); i >= 0 {
+		l.items = slices.Delete(l.items, i, i+1)
 	}
 }

@@ -89,7 +89,7 @@ func (s *Sim) wakeLocked(p *simParker, cancelled bool) {
 		return
 	}
 	p.woken, p.cancelled = true, cancelled
-	if p.task == nil {
+	if p.task == nil || s.halted {
 		return
 	}
 	if p.leave != nil {
