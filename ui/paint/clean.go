@@ -158,12 +158,12 @@ func (c *cleaner) char(r, next rune) {
 	switch {
 	case r == zwj:
 		if c.joiners < maxJoiners && (pictographic(c.prev) || c.prev == vs16) && pictographic(next) ||
-			c.joiners < maxJoiners && joinScript(c.prev) && joinScript(next) {
+			c.joiners < maxJoiners && joinScript(c.prev) && joinScript(next) && unicode.IsLetter(next) {
 			c.mark(r)
 			c.joiners++
 		}
 	case r == zwnj:
-		if joinScript(c.prev) && joinScript(next) {
+		if joinScript(c.prev) && joinScript(next) && unicode.IsLetter(next) {
 			c.mark(r)
 		}
 	case hidden(r) || nonCharacter(r):
