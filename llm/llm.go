@@ -100,7 +100,8 @@ const (
 	FinishContentFilter Finish = "content_filter"
 )
 
-// Chunk is one piece of a streamed reply. At most one of its parts is set, but for the last one.
+// Chunk is one piece of a streamed reply. At most one of its parts is set, but for the last one. A chunk with none is a
+// sign of life from a connection on which no part of the reply came; Watchdog keeps it, everybody else may ignore it.
 type Chunk struct {
 	// Text and Reasoning are deltas, valid UTF-8.
 	Text      string
@@ -113,6 +114,9 @@ type Chunk struct {
 	// is a fault of the Client.
 	Done *Done
 }
+
+// Empty says whether the chunk is only a sign of life.
+func (c Chunk) Empty() bool { return c == Chunk{} }
 
 // CallDelta is the growth of one call.
 type CallDelta struct {

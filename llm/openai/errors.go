@@ -1,0 +1,267 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"vitrine/llm"
+)
+
+// fault is an error as a server told it, whatever the shape.
+type fault struct {
+	message string
+	code    string // a code or type in words
+	param   string // the parameter that it names
+	status  int    // an HTTP status inside the body
+	told    bool   // the body had a shape that only errors have
+	after   time.Duration
+}
+
+// meansError says whether the value of an error field tells of one.
+func meansError(raw json.RawMessage) bool {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "false", "{}", `""`, "[]", "0":
+		return false
+	}
+	return true
+}
+
+// parseFault reads the body of an error: the object of OpenAI and its many relatives, a string, a list around either, or
+// text that is no JSON.
+func parseFault(body []byte) fault {
+	body = bytes.TrimSpace(body)
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return fault{message: string(body)}
+	}
+	var f fault
+	f.read(v, 0)
+	if f.message == "" && f.code == "" {
+		f.message = string(body)
+	}
+	return f
+}
+
+// read collects what v says; what was found first counts.
+func (f *fault) read(v any, depth int) {
+	if depth > 4 {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		f.say(v)
+	case []any:
+		for _, entry := range v {
+			f.read(entry, depth+1)
+			if f.message != "" {
+				return
+			}
+		}
+	case map[string]any:
+		f.object(v, depth)
+	}
+}
+
+func (f *fault) object(m map[string]any, depth int) {
+	for _, key := range []string{"error", "detail", "errors"} {
+		if inner, ok := m[key]; ok && inner != nil {
+			f.told = true
+			f.read(inner, depth+1)
+		}
+	}
+	for _, key := range []string{"message", "msg", "error_description", "title"} {
+		if s, ok := m[key].(string); ok {
+			if loc, ok := m["loc"].([]any); ok { // FastAPI names the field beside the message
+				for _, part := range loc {
+					if p, ok := part.(string); ok && p != "body" {
+						f.param = p
+						s = p + ": " + s
+					}
+				}
+			}
+			f.say(s)
+			f.told = f.told || m["code"] != nil || m["status"] != nil || m["type"] != nil
+		}
+	}
+	if more, ok := m["metadata"].(map[string]any); ok { // OpenRouter keeps the words of the provider there
+		if s, ok := more["raw"].(string); ok && s != "" {
+			f.message = strings.TrimSpace(f.message + ": " + parseFault([]byte(s)).message)
+		}
+	}
+	if s, ok := m["param"].(string); ok && f.param == "" {
+		f.param = s
+	}
+	for _, key := range []string{"code", "status", "status_code", "type"} {
+		switch c := m[key].(type) {
+		case float64:
+			f.number(int(c))
+		case string:
+			if n, err := strconv.Atoi(c); err == nil {
+				f.number(n)
+			} else if c != "" && c != "error" {
+				f.code = strings.TrimSpace(f.code + " " + strings.ToLower(c))
+			}
+		}
+	}
+}
+
+func (f *fault) say(s string) {
+	if f.message == "" {
+		f.message = s
+	}
+}
+
+func (f *fault) number(n int) {
+	if n >= 400 && n < 600 && f.status == 0 {
+		f.status = n
+	}
+}
+
+// err makes the error of f. status is that of the response, 0 for an error within a stream.
+func (f fault) err(status int, clean func(string) string) *llm.Error {
+	if status == 0 {
+		status = f.status
+	}
+	e := &llm.Error{Status: status, Message: clean(f.message), RetryAfter: f.after}
+	e.Kind, e.Retryable = f.kind(status)
+	if e.Message == "" {
+		e.Message = clean(f.code)
+	}
+	if e.Message == "" {
+		e.Message = strings.ToLower(http.StatusText(status))
+	}
+	if e.Message == "" {
+		e.Message = "the server reported an error without a text"
+	}
+	if e.RetryAfter == 0 && (e.Kind == llm.ErrRate || e.Kind == llm.ErrQuota || status == http.StatusServiceUnavailable) {
+		e.RetryAfter = waitInText(f.message)
+	}
+	if e.Kind == llm.ErrRate && e.RetryAfter >= longWait {
+		e.Kind, e.Retryable = llm.ErrQuota, false
+	}
+	return e
+}
+
+// longWait is from when on a limit means a used-up quota rather than a rate.
+const longWait = time.Hour
+
+// kind classifies by what the words say first, since many servers have one status for everything.
+func (f fault) kind(status int) (llm.ErrorKind, bool) {
+	words := strings.ToLower(f.message)
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden && !tooLong(words, f.code):
+		return llm.ErrAuth, false
+	case status == http.StatusPaymentRequired:
+		return llm.ErrQuota, false
+	case status == http.StatusTooManyRequests, status == 0 && hasAny(f.code, "rate_limit", "too_many_requests", "throttl"):
+		if hasAny(f.code, "insufficient_quota", "quota_exceeded", "billing") || hasAny(words, quotaWords...) {
+			return llm.ErrQuota, false
+		}
+		return llm.ErrRate, true
+	case hasAny(words, "too many tokens, please wait"):
+		return llm.ErrRate, true
+	case tooLong(words, f.code), status == http.StatusRequestEntityTooLarge && f.message == "":
+		return llm.ErrContext, false
+	case status == http.StatusNotFound:
+		return llm.ErrNotFound, false
+	case status == http.StatusRequestTimeout:
+		return llm.ErrTimeout, true
+	case status == http.StatusConflict, status == http.StatusTooEarly:
+		return llm.ErrRejected, true
+	case status >= 500:
+		return llm.ErrServer, true
+	case status >= 300:
+		return llm.ErrRejected, false
+	}
+	switch {
+	case hasAny(f.code, "insufficient_quota", "billing"):
+		return llm.ErrQuota, false
+	case hasAny(f.code, "authentication", "permission", "invalid_api_key"):
+		return llm.ErrAuth, false
+	case hasAny(f.code, "model_not_found", "not_found_error"):
+		return llm.ErrNotFound, false
+	case hasAny(f.code, "invalid_request", "badrequest", "bad_request"):
+		return llm.ErrRejected, false
+	}
+	return llm.ErrServer, true
+}
+
+var quotaWords = []string{"exceeded your current quota", "insufficient balance", "insufficient credit", "out of credits", "billing hard limit"}
+
+// tooLong says whether an error means that the prompt does not fit the model.
+func tooLong(words, code string) bool {
+	return hasAny(code, "context_length_exceeded", "exceed_context_size", "context_window_exceeded") ||
+		hasAny(words, "maximum context length", "prompt is too long", "input token count", "exceeds the available context size",
+			"exceeds the context window", "context length exceeded", "context window exceeded", "exceed context size",
+			"maximum prompt length", "prompt too long", "input is too long", "reduce the length of the messages",
+			"exceeds the maximum number of tokens", "exceeded model token limit", "greater than the context length",
+			"longer than the model's context length", "exceeds the model's context", "request too large for model")
+}
+
+func hasAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxWait bounds what a server may ask for, so that no arithmetic overflows.
+const maxWait = 365 * 24 * time.Hour
+
+// retryAfter reads both forms of Retry-After. A date is compared with the server's own clock when it tells it. What lies
+// in the past or makes no sense is 0.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return boundWait(ms / 1000)
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return boundWait(s)
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	if served, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = served
+	}
+	return boundWait(at.Sub(now).Seconds())
+}
+
+func boundWait(seconds float64) time.Duration {
+	if !(seconds > 0) {
+		return 0
+	}
+	if seconds > maxWait.Seconds() {
+		return maxWait
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+var waits = regexp.MustCompile(`(?i)(?:try again|retry|resets?|available again)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:ms|[dhms])[a-z]*[\s,]*)+)`)
+
+var units = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
+
+// waitInText finds a wait that the message tells, such as "try again in 1m30.5s".
+func waitInText(s string) time.Duration {
+	m := waits.FindStringSubmatch(s)
+	if m == nil {
+		return 0
+	}
+	var seconds float64
+	for _, u := range units.FindAllStringSubmatch(m[1], -1) {
+		n, err := strconv.ParseFloat(u[1], 64)
+		if err != nil {
+			continue
+		}
+		seconds += n * map[string]float64{"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}[strings.ToLower(u[2])]
+	}
+	return boundWait(seconds)
+}

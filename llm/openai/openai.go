@@ -1,0 +1,258 @@
+// Package openai talks to servers that speak the chat completions protocol of OpenAI, or nearly so.
+//
+// A Client encodes a request (request.go), sends it (transport.go), splits the answer into events (sse.go) and assembles
+// the reply (decode.go, calls.go, usage.go). Servers differ in what they take and in what they send. What they take is
+// learned from refusals that name a parameter (habits.go); what they send is decoded by two rules: what arrived counts
+// more than the finish reason, index or usage that came with it, and a status of 200 proves nothing. Errors in all their
+// shapes become *llm.Error (errors.go). Nothing here retries what time may cure; that is for llm.Retry.
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"vitrine/llm"
+)
+
+// Defaults of Config.
+const (
+	DefaultBaseURL          = "https://api.openai.com/v1"
+	DefaultConnectTimeout   = 10 * time.Second
+	DefaultFirstByteTimeout = 300 * time.Second
+)
+
+// Times that have no need to be set.
+const (
+	afterFinish = 2 * time.Second       // how long usage or [DONE] may come after the finish reason
+	afterDone   = 20 * time.Millisecond // how long the end of the body is waited for, to use the connection again
+	errorBody   = 5 * time.Second       // how long the body of an error may take
+)
+
+// Config says where the server is and how to talk to it. Printing it never shows the key.
+type Config struct {
+	// BaseURL is what comes before /chat/completions; empty is DefaultBaseURL. A query is kept.
+	BaseURL string
+	// Key goes into the Authorization header; without one there is none. Local servers need none.
+	Key string `json:"-"`
+	// Header is sent with each request, beside what the protocol needs.
+	Header http.Header `json:"-"`
+	// Transport carries the requests; nil makes one that honours proxies of the environment.
+	Transport http.RoundTripper `json:"-"`
+	// ConnectTimeout bounds making a connection, with a Transport of our own; 0 is DefaultConnectTimeout.
+	ConnectTimeout time.Duration
+	// FirstByteTimeout bounds the time from the request to the first byte of the answer's body; 0 is
+	// DefaultFirstByteTimeout. How long a stream may last is not bounded; for silence within it see llm.Watchdog.
+	FirstByteTimeout time.Duration
+}
+
+// Client is an llm.Client for one endpoint. It is safe for concurrent use.
+type Client struct {
+	http      *http.Client
+	base      *url.URL
+	bad       error // why no request can be sent
+	authorize func(http.Header)
+	clean     func(string) string
+	firstByte time.Duration
+	memory    memory
+}
+
+// New makes a client. A Config that cannot work makes one whose requests fail with a message that says why.
+func New(cfg Config) *Client {
+	key := strings.TrimSpace(cfg.Key)
+	base, err := parseBase(cfg.BaseURL)
+	secrets := secretsOf(key, base, cfg.Header)
+	c := &Client{base: base, bad: err, firstByte: cfg.FirstByteTimeout}
+	if c.bad == nil && strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7F }) {
+		c.bad = &llm.Error{Kind: llm.ErrAuth, Message: "the API key holds control characters"}
+	}
+	if c.firstByte <= 0 {
+		c.firstByte = DefaultFirstByteTimeout
+	}
+	header := cfg.Header.Clone()
+	// The key lives in closures only: whatever prints a Client cannot print it.
+	c.authorize = func(h http.Header) {
+		for name, values := range header {
+			h[name] = values
+		}
+		if key != "" {
+			h.Set("Authorization", "Bearer "+key)
+		}
+	}
+	c.clean = func(s string) string { return llm.CleanText(s, secrets...) }
+	transport := cfg.Transport
+	if transport == nil {
+		transport = newTransport(cfg.ConnectTimeout)
+	}
+	c.http = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
+	return c
+}
+
+// Close closes idle connections. Streams that run are not touched, and the client stays usable.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Stream implements llm.Client.
+func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		err := c.stream(ctx, req, func(ch llm.Chunk) bool { return yield(ch, nil) })
+		switch {
+		case err == nil, errors.Is(err, errStopped):
+		case ctx.Err() != nil:
+			yield(llm.Chunk{}, ctx.Err())
+		default:
+			yield(llm.Chunk{}, err)
+		}
+	}
+}
+
+// stream sends the request, again for each habit of the server that a refusal teaches, and plays the reply.
+func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chunk) bool) error {
+	if c.bad != nil {
+		return c.bad
+	}
+	for {
+		h := c.memory.of(req.Model)
+		body, err := encode(req, h, c.base.Host)
+		if err != nil {
+			return &llm.Error{Kind: llm.ErrRejected, Host: c.base.Host, Message: "the request cannot be encoded", Err: err}
+		}
+		x := c.begin(ctx)
+		err = x.converse(body, tell)
+		x.end()
+		var refused *refusal
+		if !errors.As(err, &refused) {
+			return err
+		}
+		learned, ok := h.adapt(refused.what, refused.fault, req)
+		if !ok {
+			return refused.what
+		}
+		c.memory.learn(req.Model, learned)
+	}
+}
+
+// refusal is an error of the server before any stream, with what the server said in full.
+type refusal struct {
+	what  *llm.Error
+	fault fault
+}
+
+func (r *refusal) Error() string { return r.what.Error() }
+
+// converse sends the body and plays the answer.
+func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
+	r, err := x.request(http.MethodPost, "chat/completions", body)
+	if err != nil {
+		return x.fail(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := x.client.http.Do(r)
+	if err != nil {
+		return x.fail(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return x.refused(resp)
+	}
+	d := &decoder{tell: tell, origin: x.client.base.Host, clean: x.client.clean, onEnd: x.limitRest}
+	done, err := d.decode(x.alive(resp.Body))
+	if err != nil {
+		return x.fail(err)
+	}
+	x.drain(resp.Body)
+	tell(llm.Chunk{Done: done})
+	return nil
+}
+
+// refused reads the error that a server answered with.
+func (x *exchange) refused(resp *http.Response) error {
+	stop := x.within(errorBody, context.Canceled)
+	defer stop()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStray)) // a part of an error says more than none
+	f := parseFault(body)
+	f.after = retryAfter(resp.Header, time.Now())
+	if to := resp.Header.Get("Location"); resp.StatusCode < 400 && to != "" {
+		f.message = "the server redirects to " + to + "; set the base URL to where it really is"
+	}
+	e := f.err(resp.StatusCode, x.client.clean)
+	e.Host = x.client.base.Host
+	return &refusal{what: e, fault: f}
+}
+
+// fail makes the error of a request that got no whole reply.
+func (x *exchange) fail(err error) error {
+	var e *llm.Error
+	var read *readError
+	host := x.client.base.Host
+	switch cause := context.Cause(x.ctx); {
+	case errors.Is(err, errStopped):
+		return err
+	case errors.Is(cause, errFirstByte):
+		return &llm.Error{Kind: llm.ErrTimeout, Host: host, Message: fmt.Sprintf("no answer within %s", x.client.firstByte), Retryable: true}
+	case errors.As(err, &e):
+		e.Host = host
+		return e
+	case errors.As(err, &read):
+		return &llm.Error{Kind: llm.ErrCut, Host: host, Message: x.client.clean("the connection broke within the reply: " + read.err.Error()),
+			Retryable: true, Err: read.err}
+	}
+	return x.client.connectError(err)
+}
+
+// Models lists the ids of the models that the server offers, as it orders them.
+func (c *Client) Models(ctx context.Context) ([]string, error) {
+	if c.bad != nil {
+		return nil, c.bad
+	}
+	x := c.begin(ctx)
+	defer x.end()
+	ids, err := x.models()
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return nil, refused.what
+	}
+	return ids, err
+}
+
+func (x *exchange) models() ([]string, error) {
+	r, err := x.request(http.MethodGet, "models", nil)
+	if err != nil {
+		return nil, x.fail(err)
+	}
+	resp, err := x.client.http.Do(r)
+	if err != nil {
+		return nil, x.fail(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, x.refused(resp)
+	}
+	body, err := io.ReadAll(io.LimitReader(x.alive(resp.Body), maxEvent))
+	if err != nil {
+		return nil, x.fail(&readError{err})
+	}
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(bytes.TrimSpace(body), &list) != nil || list.Data == nil {
+		return nil, &llm.Error{Kind: llm.ErrProtocol, Host: x.client.base.Host, Message: "the answer is no list of models"}
+	}
+	ids := make([]string, 0, len(list.Data))
+	for _, m := range list.Data {
+		ids = append(ids, m.ID)
+	}
+	return ids, nil
+}

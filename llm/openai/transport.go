@@ -1,0 +1,206 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"vitrine/llm"
+)
+
+// parseBase reads a base URL. What people copy often ends in a slash or in the path of the endpoint itself.
+func parseBase(s string) (*url.URL, error) {
+	if s = strings.TrimSpace(s); s == "" {
+		s = DefaultBaseURL
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return &url.URL{}, &llm.Error{Kind: llm.ErrConnect, Message: "the base URL is no http or https address"}
+	}
+	u.Fragment = ""
+	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"), "/")
+	u.RawPath = ""
+	return u, nil
+}
+
+// secretsOf is what no message may show.
+func secretsOf(key string, base *url.URL, h http.Header) []string {
+	secrets := []string{key}
+	if pw, ok := base.User.Password(); ok {
+		secrets = append(secrets, pw, url.QueryEscape(pw), base.User.String())
+	}
+	for _, values := range base.Query() {
+		secrets = append(secrets, values...)
+	}
+	for name, values := range h {
+		if l := strings.ToLower(name); hasAny(l, "key", "auth", "token", "secret", "cookie") {
+			secrets = append(secrets, values...)
+		}
+	}
+	return secrets
+}
+
+// Format prints a Config without its key, whatever the verb.
+func (c Config) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
+
+// String tells where the server is and whether there is a key.
+func (c Config) String() string {
+	base, err := parseBase(c.BaseURL)
+	where := base.Scheme + "://" + base.Host + base.Path
+	if err != nil {
+		where = "invalid"
+	}
+	key := "none"
+	if c.Key != "" {
+		key = "set"
+	}
+	return fmt.Sprintf("openai.Config{BaseURL: %s, Key: %s}", where, key)
+}
+
+// GoString is String.
+func (c Config) GoString() string { return c.String() }
+
+// newTransport makes a transport whose steps are bounded and whose stream is not.
+func newTransport(connect time.Duration) *http.Transport {
+	if connect <= 0 {
+		connect = DefaultConnectTimeout
+	}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   connect,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   8,
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// checkRedirect follows a redirect only when it stays on the host, keeps the method and does not leave https: neither
+// the key nor the conversation goes where the user did not point us.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	upgrade := first.Scheme == "http" && r.URL.Scheme == "https" && first.Hostname() == r.URL.Hostname()
+	same := first.Scheme == r.URL.Scheme && first.Host == r.URL.Host
+	if len(via) > 3 || !same && !upgrade || r.Method != via[0].Method {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+var errFirstByte = errors.New("no first byte")
+
+// exchange is one request and its answer. Its context ends with that of the caller, or when a limit is reached.
+type exchange struct {
+	client *Client
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	stops []func() bool
+}
+
+// begin starts the time to the first byte.
+func (c *Client) begin(ctx context.Context) *exchange {
+	x := &exchange{client: c}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.within(c.firstByte, errFirstByte)
+	return x
+}
+
+// end lets go of the connection, if the body was not read to its end.
+func (x *exchange) end() {
+	x.stopTimers()
+	x.cancel(context.Canceled)
+}
+
+// within ends the exchange after d.
+func (x *exchange) within(d time.Duration, why error) (stop func() bool) {
+	stop = time.AfterFunc(d, func() { x.cancel(why) }).Stop
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.stops = append(x.stops, stop)
+	return stop
+}
+
+func (x *exchange) stopTimers() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, stop := range x.stops {
+		stop()
+	}
+	x.stops = nil
+}
+
+// alive makes a reader whose first byte ends the wait for it.
+func (x *exchange) alive(src io.Reader) io.Reader {
+	return &firstByteReader{src: src, first: x.stopTimers}
+}
+
+type firstByteReader struct {
+	src   io.Reader
+	first func()
+}
+
+func (r *firstByteReader) Read(p []byte) (int, error) {
+	n, err := r.src.Read(p)
+	if n > 0 && r.first != nil {
+		r.first()
+		r.first = nil
+	}
+	return n, err
+}
+
+// limitRest bounds what comes after the end of the reply, for servers that never close the stream.
+func (x *exchange) limitRest() { x.within(afterFinish, context.Canceled) }
+
+// drain reads the end of the body, if it is there, so that the connection can serve the next request.
+func (x *exchange) drain(body io.Reader) {
+	x.within(afterDone, context.Canceled)
+	_, _ = io.CopyN(io.Discard, body, 4<<10) // the reply is complete, whatever follows
+}
+
+func (x *exchange) request(method, path string, body []byte) (*http.Request, error) {
+	u := *x.client.base
+	u.Path += "/" + path
+	r, err := http.NewRequestWithContext(x.ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	x.client.authorize(r.Header)
+	r.Header.Set("User-Agent", "vitrine")
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r, nil
+}
+
+// connectError tells why there was no answer at all.
+func (c *Client) connectError(err error) *llm.Error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err // the outer one holds the whole URL
+	}
+	e := &llm.Error{Kind: llm.ErrConnect, Host: c.base.Host, Message: c.clean(err.Error()), Retryable: true, Err: err}
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns):
+		e.Message = "the host was not found"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		e.Message = "no connection in time"
+	case errors.Is(err, io.EOF):
+		e.Message = "the server closed the connection without an answer"
+	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		e.Retryable = false
+	}
+	return e
+}

@@ -1,0 +1,80 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"vitrine/llm"
+)
+
+// count is a number of tokens. What is no whole number from 0 on is unknown.
+type count struct{ n *int }
+
+// UnmarshalJSON never fails.
+func (c *count) UnmarshalJSON(raw []byte) error {
+	var f float64
+	if json.Unmarshal(raw, &f) == nil && string(raw) != "null" && f >= 0 && f < 1<<40 {
+		n := int(f)
+		c.n = &n
+	}
+	return nil
+}
+
+// wireUsage is what servers report, in the spellings that they have.
+type wireUsage struct {
+	Prompt     count `json:"prompt_tokens"`
+	Completion count `json:"completion_tokens"`
+	Cached     count `json:"cached_tokens"`
+	CacheHit   count `json:"prompt_cache_hit_tokens"`
+	PromptMore struct {
+		Cached count `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionMore struct {
+		Reasoning count `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	// Input and the others are the native counts of Anthropic, whose input leaves out what the cache gave.
+	Input       count `json:"input_tokens"`
+	Output      count `json:"output_tokens"`
+	CacheRead   count `json:"cache_read_input_tokens"`
+	CacheCreate count `json:"cache_creation_input_tokens"`
+}
+
+// use notes a report. Reports grow, so that the latest of each count holds; they are never added up.
+func (d *decoder) use(w *wireUsage) {
+	if w == nil {
+		return
+	}
+	prompt := w.Prompt.n
+	if prompt == nil && w.Input.n != nil {
+		sum := *w.Input.n
+		for _, c := range []count{w.CacheRead, w.CacheCreate} {
+			if c.n != nil {
+				sum += *c.n
+			}
+		}
+		prompt = &sum
+	}
+	for _, f := range []struct {
+		to   **int
+		from []*int
+	}{
+		{&d.usage.Prompt, []*int{prompt}},
+		{&d.usage.Completion, []*int{w.Completion.n, w.Output.n}},
+		{&d.usage.Cached, []*int{w.PromptMore.Cached.n, w.CacheHit.n, w.Cached.n, w.CacheRead.n}},
+		{&d.usage.Reasoning, []*int{w.CompletionMore.Reasoning.n}},
+	} {
+		for _, n := range f.from {
+			if n != nil {
+				*f.to = n
+				break
+			}
+		}
+	}
+}
+
+// known gives u, or nothing when the server reported zeros: no request has a prompt of no tokens.
+func known(u llm.Usage) llm.Usage {
+	if u.Prompt != nil && *u.Prompt == 0 {
+		return llm.Usage{}
+	}
+	return u
+}
