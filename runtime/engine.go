@@ -54,7 +54,7 @@ type Gate interface {
 	Before(ctx context.Context, d Dispatch) (Ruling, error)
 }
 
-// EngineConfig is what an Engine is made of. All fields but Gate and Faults are needed.
+// EngineConfig is what an Engine is made of. All fields but Gate, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
 	// Model routes by Request.Model.
@@ -72,6 +72,8 @@ type EngineConfig struct {
 	User   string
 	Gate   Gate
 	Faults *Faults
+	// OnPanic is told of a panic that failed a turn, for the log; it may be nil.
+	OnPanic func(*PanicError)
 }
 
 // Engine runs sessions. Each open session has a goroutine of its own that takes requests one by one, and one more while a

@@ -58,6 +58,8 @@ type SessionRow struct {
 	WindowFrom, KeepN    int64
 	Fence                Fence
 	CreatedAt, UpdatedAt time.Time
+	// TakenOver is set by OpenSession when the session had been left by a process that died.
+	TakenOver bool
 }
 
 // SessionInfo is a row of the session list.

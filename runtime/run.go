@@ -365,6 +365,10 @@ func (r *run) lost(err error) {
 
 // collapse ends a run after a defect of our own, as far as the store lets it.
 func (r *run) collapse(err error) error {
+	var p *PanicError
+	if errors.As(err, &p) && r.s.eng.cfg.OnPanic != nil {
+		r.s.eng.cfg.OnPanic(p)
+	}
 	r.reason = ReasonInternal
 	r.failure = &trace.ErrorData{Message: "the turn failed inside the program", Why: oneLine(err), Code: "internal",
 		Todo: "the session is intact; /retry asks again"}

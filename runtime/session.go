@@ -441,7 +441,7 @@ func (s *session) set(c Setting) error {
 const titleLimit = 60
 
 func (s *session) rename(title string) error {
-	title = strings.Join(strings.Fields(strings.ToValidUTF8(title, "\uFFFD")), " ")
+	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, "\uFFFD"), unprintable), " ")
 	if r := []rune(title); len(r) > titleLimit {
 		title = string(r[:titleLimit])
 	}
