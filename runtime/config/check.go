@@ -88,8 +88,8 @@ func parseBaseURL(s string) (string, error) {
 		return "", errors.New(allowed)
 	case u.User != nil:
 		return "", errors.New(allowed + ", without user and password; the key goes into OPENAI_API_KEY")
-	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		return "", errors.New(allowed + ", without ? or #")
+	case u.Fragment != "":
+		return "", errors.New(allowed + ", without #")
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
 		return "", errors.New(allowed + ", without /chat/completions")
 	}
@@ -98,17 +98,28 @@ func parseBaseURL(s string) (string, error) {
 			return "", errors.New(allowed + ", with a port from 1 to 65535")
 		}
 	}
-	return strings.TrimRight(u.String(), "/"), nil
+	u.Path = strings.TrimRight(u.Path, "/")
+	return u.String(), nil
 }
 
-// withoutUserInfo masks user and password of a URL, right or wrong, so that an error may show it.
-func withoutUserInfo(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	at := strings.LastIndex(rest, "@")
-	if !ok || at < 0 {
+// ShownURL masks what may be secret in a URL, right or wrong, so that it can be shown: user and password, and the values of
+// a query.
+func ShownURL(s string) string {
+	s, query, ok := strings.Cut(s, "?")
+	if scheme, rest, ok := strings.Cut(s, "://"); ok {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			s = scheme + "://***" + rest[at:]
+		}
+	}
+	if !ok {
 		return s
 	}
-	return scheme + "://***" + rest[at:]
+	parts := strings.Split(query, "&")
+	for i, p := range parts {
+		name, _, _ := strings.Cut(p, "=")
+		parts[i] = name + "=***"
+	}
+	return s + "?" + strings.Join(parts, "&")
 }
 
 // userRune says which characters a user's name is made of; it becomes part of session ids.

@@ -173,7 +173,7 @@ func TestWrongValues(t *testing.T) {
 		{"OPENAI_BASE_URL=ftp://x/v1", "must be a URL such as"},
 		{"OPENAI_BASE_URL=http://", "must be a URL such as"},
 		{"OPENAI_BASE_URL=http://h:99999/v1", "port from 1 to 65535"},
-		{"OPENAI_BASE_URL=http://h/v1?x=1", "without ? or #"},
+		{"OPENAI_BASE_URL=http://h/v1#x", "without #"},
 		{"OPENAI_BASE_URL=http://h/v1/chat/completions", "without /chat/completions"},
 		{"OPENAI_BASE_URL=http://h/%zz", "must be a URL such as"},
 		{"MODEL=a b", `MODEL="a b": must be a model's name`},
@@ -357,6 +357,13 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	_, err = Load(Inputs{Environ: []string{"OPENAI_BASE_URL=http://me:very-secret@h/v1"}})
 	if err == nil || strings.Contains(err.Error(), "very") {
 		t.Errorf("the password of a URL is told: %v", err)
+	}
+	cfg = load(t, Inputs{Environ: []string{"OPENAI_BASE_URL=http://h/v1/?api-version=1&code=very-secret"}})
+	if cfg.OpenAIBaseURL != "http://h/v1?api-version=1&code=very-secret" {
+		t.Errorf("a query is not kept: %q", cfg.OpenAIBaseURL)
+	}
+	if got := fmt.Sprint(cfg.Values()); strings.Contains(got, "very") || !strings.Contains(got, "http://h/v1/?api-version=***&code=***") {
+		t.Errorf("a query's value is told: %s", got)
 	}
 	if got := Secret("").String(); got != "not set" {
 		t.Error(got)

@@ -201,9 +201,12 @@ func (s setting) apply(c *Config, given string, src Source, home string) (string
 		name = s.key()
 	}
 	bad := func(err error) error {
-		e := &Error{Name: name, Place: src.Place, Value: withoutUserInfo(given), Allowed: err.Error()}
-		if s.secret {
+		e := &Error{Name: name, Place: src.Place, Value: given, Allowed: err.Error()}
+		switch {
+		case s.secret:
 			e.Value = ""
+		case s.name == "OPENAI_BASE_URL":
+			e.Value = ShownURL(given)
 		}
 		return e
 	}
@@ -228,8 +231,7 @@ func (s setting) show(t string) string {
 	case t == "":
 		return "-"
 	case s.name == "OPENAI_BASE_URL":
-		u, _ := parseBaseURL(t)
-		return u
+		return ShownURL(t)
 	}
 	return t
 }
