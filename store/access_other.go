@@ -1,0 +1,15 @@
+//go:build !unix
+
+package store
+
+import (
+	"os"
+)
+
+// writable says whether this process may write path, which exists.
+func writable(path string, info os.FileInfo) error {
+	if info.Mode().Perm()&0o222 == 0 {
+		return os.ErrPermission
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"vitrine/runtime"
+)
+
+const callColumns = `id, run_id, session_id, step, reply, ord, call_id, name, arguments, raw_arguments, effect, status,
+	side_effect, result, started_at, finished_at`
+
+const callsQuery = "SELECT " + callColumns + ` FROM tool_calls WHERE run_id = ? AND (step, reply, ord) > (?, ?, ?)
+	ORDER BY step, reply, ord LIMIT ?`
+
+// putCalls inserts the transaction's calls or updates what can change of them. Arguments never change: edited ones make a
+// new row.
+func (t *txn) putCalls(tx runtime.Tx) error {
+	for _, c := range tx.Calls {
+		if c.SessionID != "" && c.SessionID != tx.SessionID {
+			return constraint("call of session %s in a transaction of session %s", c.SessionID, tx.SessionID)
+		}
+		result, err := cleanJSON(c.Result)
+		if err != nil {
+			return fmt.Errorf("result of call %s: %w", c.ID, err)
+		}
+		ok, err := t.execOne("INSERT INTO tool_calls ("+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET status = excluded.status, side_effect = excluded.side_effect, result = excluded.result,
+				started_at = coalesce(excluded.started_at, started_at), finished_at = excluded.finished_at
+			WHERE session_id = excluded.session_id AND run_id = excluded.run_id`,
+			c.ID, c.RunID, tx.SessionID, c.Step, c.Reply, c.Ord, clean(c.CallID), clean(c.Name), clean(c.Arguments),
+			clean(c.RawArguments), string(c.Effect), string(c.Status), c.SideEffect, result, microsOrNull(c.StartedAt),
+			microsOrNull(c.FinishedAt))
+		if err != nil {
+			return sqlError("store a call", err)
+		}
+		if !ok {
+			return constraint("call %s belongs to another run", c.ID)
+		}
+	}
+	return nil
+}
+
+func scanCall(rows *sql.Rows) (runtime.CallRow, error) {
+	var c runtime.CallRow
+	var result sql.NullString
+	var started, finished sql.NullInt64
+	err := rows.Scan(&c.ID, &c.RunID, &c.SessionID, &c.Step, &c.Reply, &c.Ord, &c.CallID, &c.Name, &c.Arguments,
+		&c.RawArguments, &c.Effect, &c.Status, &c.SideEffect, &result, &started, &finished)
+	c.Result, c.StartedAt, c.FinishedAt = rawJSON(result), fromMicrosOrNull(started), fromMicrosOrNull(finished)
+	return c, err
+}
+
+// Calls gives the calls of a run, in the order in which they were asked for.
+func (s *Store) Calls(ctx context.Context, runID string) ([]runtime.CallRow, error) {
+	step, reply, ord := -1, -1, -1
+	out, err := pages(ctx, s, scanCall, noLimit, func(last *runtime.CallRow, limit int) (string, []any) {
+		if last != nil {
+			step, reply, ord = last.Step, last.Reply, last.Ord
+		}
+		return callsQuery, []any{runID, step, reply, ord, limit}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read calls of run %s: %w", runID, err)
+	}
+	return out, nil
+}

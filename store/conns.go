@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// readers is how many connections read at once.
+const readers = 4
+
+// conns are the connections to one database file: one that writes, used by the writer goroutine alone, and a pool that only
+// reads.
+type conns struct {
+	path  string
+	info  os.FileInfo // of the file that was opened: it tells when another one stands at the path
+	db    *sql.DB
+	write *sql.Conn
+	stmts map[string]*sql.Stmt
+	read  *sql.DB
+}
+
+// dsn makes the name of a database for the driver: path, SQLite's parameters, and pragmas.
+func dsn(path string, params url.Values, pragmas ...string) string {
+	q := url.Values{}
+	for k, v := range params {
+		q[k] = v
+	}
+	for _, p := range pragmas {
+		q.Add("_pragma", p)
+	}
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed
+	}
+	u := url.URL{Path: slashed}
+	return "file:" + u.EscapedPath() + "?" + q.Encode()
+}
+
+func writerDSN(path string) string {
+	return dsn(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_error_rc": {"1"}},
+		"busy_timeout(5000)", "synchronous(FULL)", "journal_size_limit(67108864)", "foreign_keys(1)")
+}
+
+func readerDSN(path string) string {
+	return dsn(path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_dqs": {"0"}, "_error_rc": {"1"}}, "busy_timeout(5000)")
+}
+
+// probeDSN reads a file that may not be ours and leaves no trace: no -wal, no -shm, no change of either.
+func probeDSN(path string) string {
+	params := url.Values{"mode": {"ro"}, "_error_rc": {"1"}}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		params.Set("readonly_shm", "1") // what is newest stands in the log
+	} else {
+		params.Set("immutable", "1")
+	}
+	return dsn(path, params, "busy_timeout(5000)")
+}
+
+// pinned opens connections to one file only: when another one stands at the path it fails, so that nobody reads a strange
+// database in place of ours.
+type pinned struct {
+	driver.Connector
+	check func() error
+}
+
+// Connect opens a connection and checks that it is to the right file.
+func (p pinned) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// openConns opens the writing connection to the file at path, which exists, and prepares the readers.
+func openConns(ctx context.Context, path string) (*conns, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &conns{path: path, info: info, stmts: map[string]*sql.Stmt{}}
+	if c.db, err = c.pool(writerDSN(path)); err != nil {
+		return nil, err
+	}
+	c.db.SetMaxOpenConns(1)
+	if c.write, err = c.db.Conn(ctx); err != nil {
+		return nil, errors.Join(err, c.db.Close())
+	}
+	if c.read, err = c.pool(readerDSN(path)); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	c.read.SetMaxOpenConns(readers)
+	c.read.SetMaxIdleConns(readers)
+	return c, nil
+}
+
+func (c *conns) pool(name string) (*sql.DB, error) {
+	inner, err := sqlite.NewConnector(name)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", c.path, err)
+	}
+	return sql.OpenDB(pinned{Connector: inner, check: c.check}), nil
+}
+
+// check says whether the path still leads to the file that was opened. It opens nothing: closing a second handle of the
+// file would drop SQLite's locks.
+func (c *conns) check() error {
+	now, err := os.Stat(c.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &FileGoneError{Path: c.path}
+	case err != nil:
+		return err
+	case !os.SameFile(c.info, now):
+		return &FileGoneError{Path: c.path, Replaced: true}
+	}
+	return nil
+}
+
+// stmt prepares query on the writing connection once.
+func (c *conns) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s := c.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := c.write.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[query] = s
+	return s, nil
+}
+
+// close closes the readers first: the last connection to leave moves the log into the database, and must be able to write.
+func (c *conns) close() error {
+	if c == nil {
+		return nil
+	}
+	var errs []error
+	if c.read != nil {
+		errs = append(errs, c.read.Close())
+	}
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	if c.write != nil {
+		errs = append(errs, c.write.Close())
+	}
+	return errors.Join(append(errs, c.db.Close())...)
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+const eventColumns = "session_id, seq, run_id, turn, step, name, at, data"
+
+// Queries whose plans matter.
+const (
+	eventsQuery        = "SELECT " + eventColumns + " FROM events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+	eventsOfRunQuery   = "SELECT " + eventColumns + " FROM events WHERE run_id = ? AND run_id <> '' AND seq > ? ORDER BY seq LIMIT ?"
+	insertEventCommand = "INSERT INTO events (" + eventColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+// addEvents gives the transaction's events their places, stores them and notes them for publication.
+func (t *txn) addEvents(tx runtime.Tx, c runtime.Committed) error {
+	for i, e := range tx.Events {
+		if e.Data == nil {
+			return constraint("event %d (%s) has no data", i, e.Name)
+		}
+		if e.SessionID != "" && e.SessionID != tx.SessionID {
+			return constraint("event of session %s in a transaction of session %s", e.SessionID, tx.SessionID)
+		}
+		e.SessionID, e.Seq, e.Name = tx.SessionID, c.FirstSeq+int64(i), e.Data.EventName()
+		if e.Turn == 0 {
+			e.Turn = c.Turn
+		}
+		// Published and stored must be equal, so the time loses here what the column cannot hold.
+		e.TS = fromMicros(micros(either(e.TS, tx.At)))
+		e.Data = placed(e.Data, c.LastN)
+		if err := t.addEvent(&e); err != nil {
+			return err
+		}
+		t.publish(e)
+	}
+	return nil
+}
+
+func (t *txn) addEvent(e *trace.Event) error {
+	data, err := encodeData(e.Data)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(data, `\ufffd`) {
+		// The encoder replaced bytes that are no UTF-8: what is published has them replaced too.
+		if e.Data, err = decodeData(e.Name, data); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(insertEventCommand, e.SessionID, e.Seq, e.RunID, e.Turn, e.Step, string(e.Name), micros(e.TS), data)
+	if err != nil {
+		return sqlError("add event", err)
+	}
+	return nil
+}
+
+// placed fills the place of the message that an event tells of, when it is open.
+func placed(d trace.Data, n int64) trace.Data {
+	switch v := d.(type) {
+	case trace.RunStartData:
+		if v.N == 0 {
+			v.N = n
+		}
+		return v
+	case trace.AnswerData:
+		if v.N == 0 {
+			v.N = n
+		}
+		return v
+	}
+	return d
+}
+
+// encodeData is an event's data as JSON text in valid UTF-8, also inside of raw JSON.
+func encodeData(d trace.Data) (string, error) {
+	if u, ok := d.(*trace.Unknown); ok {
+		return clean(string(u.Raw)), nil
+	}
+	text, err := toJSON(d)
+	return clean(text), err
+}
+
+func decodeData(name trace.Name, text string) (trace.Data, error) {
+	d, err := decodeNamed(name, []byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("decode event %s: %w", name, err)
+	}
+	return d, nil
+}
+
+// decodeNamed makes the typed struct of a name.
+func decodeNamed(name trace.Name, raw []byte) (trace.Data, error) {
+	switch name {
+	case trace.RunStart:
+		return decode[trace.RunStartData](raw)
+	case trace.LLMCall:
+		return decode[trace.LLMCallData](raw)
+	case trace.ToolCall:
+		return decode[trace.ToolCallData](raw)
+	case trace.ToolResult:
+		return decode[trace.ToolResultData](raw)
+	case trace.Compact:
+		return decode[trace.CompactData](raw)
+	case trace.Answer:
+		return decode[trace.AnswerData](raw)
+	case trace.Error:
+		return decode[trace.ErrorData](raw)
+	case trace.RunEnd:
+		return decode[trace.RunEndData](raw)
+	case trace.Approval:
+		return decode[trace.ApprovalData](raw)
+	case trace.HistoryRepaired:
+		return decode[trace.HistoryRepairedData](raw)
+	case trace.Pin:
+		return decode[trace.PinData](raw)
+	case trace.Todo:
+		return decode[trace.TodoData](raw)
+	case trace.Session:
+		return decode[trace.SessionData](raw)
+	case trace.InputQueued:
+		return decode[trace.InputQueuedData](raw)
+	case trace.Artifact:
+		return decode[trace.ArtifactData](raw)
+	}
+	return &trace.Unknown{Name: name, Raw: json.RawMessage(raw)}, nil
+}
+
+func decode[T trace.Data](raw []byte) (trace.Data, error) {
+	var v T
+	err := json.Unmarshal(raw, &v)
+	return v, err
+}
+
+func scanEvent(rows *sql.Rows) (trace.Event, error) {
+	var e trace.Event
+	var at int64
+	var data string
+	if err := rows.Scan(&e.SessionID, &e.Seq, &e.RunID, &e.Turn, &e.Step, &e.Name, &at, &data); err != nil {
+		return e, err
+	}
+	e.TS = fromMicros(at)
+	var err error
+	e.Data, err = decodeData(e.Name, data)
+	return e, err
+}
+
+// events reads back what a transaction stored.
+func (t *txn) events(sessionID string, first int64, count int) (out []trace.Event, err error) {
+	stmt, err := t.conns.stmt(t.ctx, eventsQuery)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(t.ctx, sessionID, first-1, count)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return nil, closing(rows, err)
+		}
+		out = append(out, e)
+	}
+	return out, closing(rows, rows.Err())
+}
+
+// Events implements runtime.Library. With a runID, sessionID may be empty.
+func (s *Store) Events(ctx context.Context, sessionID, runID string, after int64, limit int) ([]trace.Event, error) {
+	out, err := pages(ctx, s, scanEvent, limit, func(last *trace.Event, limit int) (string, []any) {
+		if last != nil {
+			after = last.Seq
+		}
+		if runID != "" {
+			return eventsOfRunQuery, []any{runID, after, limit}
+		}
+		return eventsQuery, []any{sessionID, after, limit}
+	})
+	return out, reading("events", sessionID, err)
+}

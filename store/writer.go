@@ -1,0 +1,295 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+	"vitrine/trace"
+)
+
+const (
+	// queueBound is how many jobs may wait; callers beyond it wait themselves.
+	queueBound = 1024
+	// batchBound is how many jobs share a transaction.
+	batchBound = 256
+	// unknownBound is how many transactions of unknown outcome are remembered. Beyond it their events are only in the store.
+	unknownBound = 4096
+)
+
+// Where a job stands. A caller may leave with its job only while that is waiting; once it was taken the outcome is awaited.
+const (
+	jobWaiting = iota
+	jobTaken
+	jobLeft
+)
+
+// job is one change, run in a savepoint of its own.
+type job struct {
+	run   func(t *txn) error
+	txID  string // of a Tx, "" else
+	state atomic.Int32
+	done  *clock.Latch
+	// err and events are the writer's until done is open.
+	err    error
+	events []trace.Event
+}
+
+// txn is the transaction as a job sees it.
+type txn struct {
+	ctx   context.Context
+	conns *conns
+	job   *job
+}
+
+func (t *txn) exec(query string, args ...any) (sql.Result, error) {
+	stmt, err := t.conns.stmt(t.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(t.ctx, args...)
+}
+
+// execOne is exec for a statement that must change one row; it says whether it did.
+func (t *txn) execOne(query string, args ...any) (bool, error) {
+	res, err := t.exec(query, args...)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// row reads one row; sql.ErrNoRows when there is none.
+func (t *txn) row(query string, args []any, dest ...any) error {
+	stmt, err := t.conns.stmt(t.ctx, query)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(t.ctx, args...).Scan(dest...)
+}
+
+// publish notes events to be published once this job is committed.
+func (t *txn) publish(events ...trace.Event) { t.job.events = append(t.job.events, events...) }
+
+// do runs a change on the writer goroutine and waits for its commit.
+func (s *Store) do(ctx context.Context, run func(t *txn) error) error {
+	return s.submit(ctx, &job{run: run})
+}
+
+func (s *Store) submit(ctx context.Context, j *job) error {
+	j.done = clock.NewLatch(s.cfg.Clock)
+	if err := s.queue.Put(ctx, j); err != nil {
+		if errors.Is(err, clock.ErrClosed) {
+			return runtime.ErrClosed
+		}
+		return err
+	}
+	if err := j.done.Wait(ctx); err != nil {
+		if j.state.CompareAndSwap(jobWaiting, jobLeft) {
+			return err
+		}
+		if err := j.done.Wait(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+	return j.err
+}
+
+// writeAll is the writer goroutine.
+func (s *Store) writeAll() {
+	for {
+		j, err := s.queue.Get(context.Background())
+		if err != nil {
+			break
+		}
+		batch := take(nil, j)
+		for len(batch) < batchBound {
+			j, ok := s.queue.TryGet()
+			if !ok {
+				break
+			}
+			batch = take(batch, j)
+		}
+		if len(batch) > 0 {
+			s.runBatch(batch)
+		}
+	}
+	if err := s.shut(); err != nil {
+		s.notice("closing the database %s: %v", s.path, err)
+	}
+}
+
+// take adds j to the batch unless its caller has left.
+func take(batch []*job, j *job) []*job {
+	if j.state.CompareAndSwap(jobWaiting, jobTaken) {
+		return append(batch, j)
+	}
+	return batch
+}
+
+// runBatch runs the jobs in one transaction, publishes and answers.
+func (s *Store) runBatch(batch []*job) {
+	err := s.commitBatch(context.Background(), batch)
+	if err != nil {
+		err = commitError(s.path, err)
+		for _, j := range batch {
+			j.err, j.events = err, nil
+			if j.txID != "" && len(s.unknown) < unknownBound {
+				s.unknown[j.txID] = true
+			}
+		}
+	} else {
+		s.announce(batch)
+	}
+	for _, j := range batch {
+		j.done.Open()
+	}
+}
+
+// announce publishes what the jobs did. A fault here is not the commit's: what is stored is stored.
+func (s *Store) announce(batch []*job) {
+	var events []trace.Event
+	for _, j := range batch {
+		delete(s.unknown, j.txID)
+		if j.err == nil {
+			events = append(events, j.events...)
+		}
+	}
+	if len(events) == 0 {
+		return
+	}
+	if err := s.cfg.Faults.Hit("publish.before"); err != nil {
+		s.notice("events were stored and not shown: %v", err)
+		return
+	}
+	s.publish(events)
+	if err := s.cfg.Faults.Hit("publish.after"); err != nil {
+		s.notice("after showing events: %v", err)
+	}
+}
+
+// commitBatch brings the batch to the disk. An error means that the outcome of all of it is unknown.
+func (s *Store) commitBatch(ctx context.Context, batch []*job) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	if err := s.files.gate.acquire(ctx, s.cfg.Clock, s.cfg.LockWait); err != nil {
+		return err
+	}
+	err := s.transact(ctx, batch)
+	err = errors.Join(err, s.files.gate.release())
+	if err != nil && causeOf(err) != CauseFileGone {
+		s.reconnect(ctx)
+	}
+	return err
+}
+
+// ready makes sure that there are connections, to the file that stands at the path. A file that is gone is reported once;
+// the call after that saves what this process holds into a new one.
+func (s *Store) ready(ctx context.Context) error {
+	if s.conns == nil {
+		if s.reconnect(ctx); s.conns == nil {
+			return s.lost
+		}
+	}
+	err := s.conns.check()
+	var gone *FileGoneError
+	switch {
+	case err == nil:
+		s.gone = false
+		return nil
+	case !errors.As(err, &gone):
+		return err
+	case !s.gone:
+		s.gone = true
+		return err
+	}
+	return s.rescue(ctx, gone)
+}
+
+// transact runs the jobs between BEGIN and COMMIT.
+func (s *Store) transact(ctx context.Context, batch []*job) error {
+	t := &txn{ctx: ctx, conns: s.conns}
+	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	for _, j := range batch {
+		t.job = j
+		j.err, j.events = nil, nil
+		if err := t.run(); err != nil {
+			return errors.Join(err, rollback(s.conns.write))
+		}
+	}
+	if err := s.cfg.Faults.Hit("commit.before"); err != nil {
+		return errors.Join(err, rollback(s.conns.write))
+	}
+	if _, err := t.exec("COMMIT"); err != nil {
+		return errors.Join(err, rollback(s.conns.write))
+	}
+	return s.cfg.Faults.Hit("commit.after")
+}
+
+// run runs one job in its savepoint. Its refusal stays with the job; an error is the whole transaction's.
+func (t *txn) run() error {
+	if _, err := t.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	if err := t.job.run(t); err != nil {
+		if !refused(err) {
+			return err
+		}
+		t.job.err = err
+		if _, err := t.exec("ROLLBACK TO job"); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec("RELEASE job")
+	return err
+}
+
+// reconnect opens the connections anew after a failure, so that nothing of the failed transaction lingers in them. When that
+// fails too there are none, and the next transaction tries again. Connections to a file that is gone from its path are kept:
+// what they can still read is to be saved.
+func (s *Store) reconnect(ctx context.Context) {
+	var gone *FileGoneError
+	if s.conns != nil && errors.As(s.conns.check(), &gone) {
+		return
+	}
+	closing := s.swap(nil, errReconnecting).close()
+	c, err := openConns(ctx, s.path)
+	if err == nil {
+		if err = s.sameDatabase(ctx, c); err != nil {
+			err = errors.Join(err, c.close())
+			c = nil
+		}
+	}
+	if err != nil {
+		err = commitError(s.path, errors.Join(err, closing))
+	}
+	s.swap(c, err)
+}
+
+// errReconnecting is what readers get for the moment in which there are no connections.
+var errReconnecting = errors.New("the database is being opened anew")
+
+// swap puts new connections, or why there are none, in the place of the old ones, which it returns.
+func (s *Store) swap(c *conns, lost error) *conns {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.conns
+	s.conns, s.lost = c, lost
+	return old
+}
+
+// sameDatabase says whether c leads to the database that was opened first.
+func (s *Store) sameDatabase(ctx context.Context, c *conns) error {
+	id, err := getMeta(ctx, c.write, metaID)
+	if err == nil && id != s.dbID {
+		err = &FileGoneError{Path: s.path, Replaced: true}
+	}
+	return err
+}
