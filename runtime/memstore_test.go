@@ -81,28 +81,36 @@ func (m *memStore) ReleaseSession(_ context.Context, id string, f runtime.Fence)
 }
 
 func (m *memStore) Commit(_ context.Context, tx runtime.Tx) (runtime.Committed, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.fail != nil {
 		if err := m.fail(tx, false); err != nil {
 			return runtime.Committed{}, err
 		}
 	}
-	s := m.sessions[tx.SessionID]
-	if s.row.Fence != tx.Fence {
-		return runtime.Committed{}, runtime.ErrFenced
-	}
-	got, err := s.apply(&tx)
+	got, err := m.commit(&tx)
 	if err != nil {
 		return got, err
 	}
-	m.commits = append(m.commits, tx)
 	if m.fail != nil {
 		if err := m.fail(tx, true); err != nil {
 			return runtime.Committed{}, err
 		}
 	}
 	m.publish(tx.Events...)
+	return got, nil
+}
+
+func (m *memStore) commit(tx *runtime.Tx) (runtime.Committed, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[tx.SessionID]
+	if s.row.Fence != tx.Fence {
+		return runtime.Committed{}, runtime.ErrFenced
+	}
+	got, err := s.apply(tx)
+	if err != nil {
+		return got, err
+	}
+	m.commits = append(m.commits, *tx)
 	return got, nil
 }
 
@@ -338,11 +346,22 @@ func (b *bed) ask(ctx context.Context, id, text string) trace.RunEndData {
 	if _, err := b.eng.Open(ctx, id, true); err != nil {
 		b.t.Fatalf("open: %v", err)
 	}
-	before := b.count(trace.RunEnd)
 	if err := b.eng.Submit(ctx, id, text); err != nil {
 		b.t.Fatalf("submit: %v", err)
 	}
-	return b.await(ctx, before)
+	turn := b.store.sessions[id].row.TurnCount
+	for range 100000 {
+		for _, ev := range b.named(trace.RunEnd) {
+			if ev.SessionID == id && ev.Turn == turn {
+				return ev.Data.(trace.RunEndData)
+			}
+		}
+		if err := b.clk.Sleep(ctx, 10*time.Millisecond); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.t.Fatal("the run does not end")
+	return trace.RunEndData{}
 }
 
 // await waits for one more run_end than before.

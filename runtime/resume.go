@@ -169,7 +169,7 @@ func (s *session) abandon(reason Reason) error {
 	tx.Events = append(tx.Events,
 		r.event(trace.AnswerData{Text: markInterrupted, Fixed: true}),
 		r.event(trace.RunEndData{State: string(StateCancelled), Reason: string(ReasonInterrupted), Steps: use.Steps, Calls: use.Calls,
-			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, DurationMS: now.Sub(r.row.StartedAt).Milliseconds(), Cost: use.Cost}))
+			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, Cost: use.Cost})) // how long it ran nobody knows
 	if err := r.commit(tx); err != nil {
 		return err
 	}
