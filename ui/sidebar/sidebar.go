@@ -1,0 +1,286 @@
+// Package sidebar shows a session's todos, and below them what the session has used.
+//
+// A View is folded from a snapshot and from events, like every pane. It draws itself as rows of exactly its width, each made
+// once for a state; the same slice is handed out until something changes. It has no locks and does no input or output:
+// toggling is asked of the runtime by the page, which finds the selected todo here.
+package sidebar
+
+import (
+	"fmt"
+	"slices"
+
+	"vitrine/runtime"
+	"vitrine/trace"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// todo is one row of the list, already clean.
+type todo struct {
+	id, text string
+	done     bool
+}
+
+// View is the sidebar of one session.
+type View struct {
+	th *theme.Theme
+	m  paint.Metrics
+
+	w, h    int
+	focused bool
+
+	todos []todo
+	turns int
+	// tokens and cost are of all finished runs; known says that they were told.
+	tokens    int
+	estimated bool
+	known     bool
+	cost      *float64
+
+	selected int // of todos
+	offset   int // first body row shown
+	rows     []string
+}
+
+// New makes an empty sidebar.
+func New(th *theme.Theme, m paint.Metrics) *View { return &View{th: th, m: m} }
+
+// SetSize sets the cells that Rows fills.
+func (v *View) SetSize(w, h int) {
+	if w != v.w || h != v.h {
+		v.w, v.h, v.rows = max(0, w), max(0, h), nil
+	}
+}
+
+// SetTheme changes the look.
+func (v *View) SetTheme(th *theme.Theme) {
+	if th != v.th {
+		v.th, v.rows = th, nil
+	}
+}
+
+// SetMetrics changes how the terminal counts.
+func (v *View) SetMetrics(m paint.Metrics) {
+	if m != v.m {
+		v.m, v.rows = m, nil
+	}
+}
+
+// SetFocus shows or hides the selection.
+func (v *View) SetFocus(on bool) {
+	if on != v.focused {
+		v.focused, v.rows = on, nil
+	}
+}
+
+// Load replaces everything with a snapshot.
+func (v *View) Load(s runtime.Snapshot) {
+	v.todos = v.todos[:0]
+	for _, t := range s.Todos {
+		v.todos = append(v.todos, todo{id: t.ID, text: paint.CleanLine(t.Text), done: t.Completed})
+	}
+	v.turns = s.Session.TurnCount
+	v.selected = min(v.selected, max(0, len(v.todos)-1))
+	v.rows = nil
+}
+
+// SetUsage tells what the session's finished runs used; cost nil is unknown.
+func (v *View) SetUsage(tokens int, estimated bool, cost *float64) {
+	v.tokens, v.estimated, v.cost, v.known, v.rows = tokens, estimated, cost, true, nil
+}
+
+// Apply takes in an event of the session.
+func (v *View) Apply(ev trace.Event) {
+	switch d := ev.Data.(type) {
+	case trace.TodoData:
+		v.applyTodo(d)
+	case trace.RunStartData:
+		v.turns, v.rows = max(v.turns, ev.Turn), nil
+	case trace.RunEndData:
+		if v.known {
+			v.tokens += d.Tokens
+			v.estimated = v.estimated || d.Estimated
+			v.rows = nil
+		}
+	}
+}
+
+func (v *View) applyTodo(d trace.TodoData) {
+	v.rows = nil
+	i := slices.IndexFunc(v.todos, func(t todo) bool { return t.id == d.ID })
+	switch {
+	case d.Action == "removed" && i >= 0:
+		v.todos = slices.Delete(v.todos, i, i+1)
+		v.selected = min(v.selected, max(0, len(v.todos)-1))
+	case d.Action == "removed":
+	case i >= 0:
+		v.todos[i].done = d.Completed
+		if d.Text != "" {
+			v.todos[i].text = paint.CleanLine(d.Text)
+		}
+	default:
+		v.todos = append(v.todos, todo{id: d.ID, text: paint.CleanLine(d.Text), done: d.Completed})
+	}
+}
+
+// Counts gives how many todos are done, of how many.
+func (v *View) Counts() (done, all int) {
+	for _, t := range v.todos {
+		if t.done {
+			done++
+		}
+	}
+	return done, len(v.todos)
+}
+
+// Selected gives the selected todo's id.
+func (v *View) Selected() (id string, ok bool) {
+	if v.selected >= len(v.todos) {
+		return "", false
+	}
+	return v.todos[v.selected].id, true
+}
+
+// Move moves the selection by n todos and brings it into view.
+func (v *View) Move(n int) {
+	v.selected = max(0, min(len(v.todos)-1, v.selected+n))
+	v.reveal()
+	v.rows = nil
+}
+
+// Top and Bottom select the first and the last todo.
+func (v *View) Top() { v.Move(-len(v.todos)) }
+
+// Bottom selects the last todo.
+func (v *View) Bottom() { v.Move(len(v.todos)) }
+
+// Page moves by n screens.
+func (v *View) Page(n int) { v.Move(n * max(1, v.h-header)) }
+
+// Scroll moves what is shown by n rows without moving the selection.
+func (v *View) Scroll(n int) {
+	body, _ := v.body()
+	offset := max(0, min(v.offset+n, len(body)-(v.h-header)))
+	if offset != v.offset {
+		v.offset, v.rows = offset, nil
+	}
+}
+
+// header is the rows above the list.
+const header = 2
+
+// reveal scrolls until the selected todo is on the screen.
+func (v *View) reveal() {
+	body, at := v.body()
+	if len(at) == 0 {
+		v.offset = 0
+		return
+	}
+	room := max(1, v.h-header)
+	first, last := at[v.selected], len(body)-1
+	if v.selected+1 < len(at) {
+		last = at[v.selected+1] - 1
+	}
+	if v.selected+1 == len(at) {
+		last = first + len(v.wrap(v.todos[v.selected].text)) - 1
+	}
+	if last >= v.offset+room {
+		v.offset = last - room + 1
+	}
+	v.offset = max(0, min(v.offset, first))
+}
+
+// Rows gives exactly as many rows as high, each exactly as wide as it was set.
+func (v *View) Rows() []string {
+	if v.rows != nil && len(v.rows) == v.h {
+		return v.rows
+	}
+	body, _ := v.body()
+	v.offset = max(0, min(v.offset, len(body)-max(0, v.h-header)))
+	rows := make([]string, 0, v.h)
+	done, all := v.Counts()
+	count := ""
+	if all > 0 {
+		count = fmt.Sprintf("%d of %d", done, all)
+	}
+	rows = append(rows, v.title("TODOS", count), v.blank())
+	rows = append(rows, body[v.offset:]...)
+	for len(rows) < v.h {
+		rows = append(rows, v.blank())
+	}
+	v.rows = rows[:v.h:v.h]
+	return v.rows
+}
+
+func (v *View) blank() string {
+	return v.th.Paint(theme.Text, theme.OnPanel, false, paint.Spaces(v.w))
+}
+
+// title is a section's head: its name, and a fact at the right.
+func (v *View) title(name, fact string) string {
+	room := max(0, v.w-2)
+	left := v.m.Fit(name, max(0, room-v.m.Width(fact)))
+	return v.cell(" ", theme.Text, false) + v.text(left, theme.Strong, true) +
+		v.text(v.m.Fit(fact, min(room, v.m.Width(fact))), theme.Faint, false) + v.rest(1+room)
+}
+
+func (v *View) text(s string, r theme.Role, bold bool) string {
+	return v.th.Paint(r, theme.OnPanel, bold, s)
+}
+
+// cell is text that takes one cell, if there is one at all.
+func (v *View) cell(s string, r theme.Role, bold bool) string {
+	return v.text(v.m.Fit(s, min(1, v.w)), r, bold)
+}
+
+// rest fills a row of which used cells are taken.
+func (v *View) rest(used int) string { return v.text(paint.Spaces(v.w-used), theme.Text, false) }
+
+func (v *View) wrap(s string) []string {
+	rows := v.m.Wrap(v.m.Safe(s), max(1, v.w-4))
+	if len(rows) == 0 {
+		return []string{""}
+	}
+	return rows
+}
+
+// body makes the rows below the header, and says in which of them each todo begins.
+func (v *View) body() (rows []string, at []int) {
+	g := &v.th.Glyphs
+	for i, t := range v.todos {
+		at = append(at, len(rows))
+		mark, glyph, role := " ", g.Todo, theme.Text
+		if t.done {
+			glyph, role = g.Done, theme.Faint
+		}
+		if v.focused && i == v.selected {
+			mark = g.Here
+		}
+		for j, line := range v.wrap(t.text) {
+			head := v.cell(mark, theme.Accent, false)
+			lead := v.m.Fit(glyph, min(1, max(0, v.w-1)))
+			if j > 0 {
+				head, lead = v.cell(" ", theme.Text, false), paint.Spaces(min(1, max(0, v.w-1)))
+			}
+			rows = append(rows, head+v.text(lead, role, false)+
+				v.text(v.m.Fit(" "+line, max(0, v.w-2)), role, v.focused && i == v.selected))
+		}
+	}
+	if len(v.todos) == 0 {
+		rows = append(rows, v.fact("none yet", "", theme.Faint))
+	}
+	rows = append(rows, v.blank(), v.title("SESSION", ""), v.blank(), v.fact("turns", fmt.Sprint(v.turns), theme.Text))
+	tokens := theme.Unknown
+	if v.known {
+		tokens = theme.Tokens(v.tokens, v.estimated)
+	}
+	return append(rows, v.fact("tokens", tokens, theme.Text), v.fact("cost", theme.Money(v.cost), theme.Text)), at
+}
+
+// fact is a name with a number at the right.
+func (v *View) fact(name, value string, r theme.Role) string {
+	room := max(0, v.w-2)
+	wide := min(room, v.m.Width(value))
+	return v.cell(" ", theme.Text, false) + v.text(v.m.Fit(name, room-wide), theme.Faint, false) +
+		v.text(v.m.Fit(value, wide), r, false) + v.rest(1+room)
+}

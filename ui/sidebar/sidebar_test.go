@@ -1,0 +1,143 @@
+package sidebar_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"vitrine/runtime"
+	"vitrine/tools"
+	"vitrine/trace"
+	"vitrine/ui/paint"
+	"vitrine/ui/sidebar"
+	"vitrine/ui/theme"
+)
+
+func view(w, h int, todos ...tools.Todo) *sidebar.View {
+	v := sidebar.New(theme.New(theme.Options{Profile: colorprofile.TrueColor}), paint.Metrics{Grapheme: true})
+	v.SetSize(w, h)
+	v.Load(runtime.Snapshot{Session: runtime.SessionRow{TurnCount: 3}, Todos: todos})
+	return v
+}
+
+func plain(v *sidebar.View) string {
+	var b strings.Builder
+	for _, r := range v.Rows() {
+		b.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
+	}
+	return b.String()
+}
+
+func TestRows(t *testing.T) {
+	v := view(25, 12, tools.Todo{ID: "1", Text: "list the regions", Completed: true}, tools.Todo{ID: "2", Text: "confirm the window with ops"}, tools.Todo{ID: "3", Text: "提交报告"})
+	v.SetUsage(32400, false, nil)
+	v.SetFocus(true)
+	v.Move(1)
+	want := ` TODOS            1 of 3
+
+ ✓ list the regions
+❯◦ confirm the window
+   with ops
+ ◦ 提交报告
+
+ SESSION
+
+ turns                 3
+ tokens            32.4k
+ cost                  -
+`
+	if got := plain(v); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if a, b := v.Rows(), v.Rows(); &a[0] != &b[0] {
+		t.Error("unchanged rows are made anew")
+	}
+}
+
+// A todo that a tool added stands there with its event; B016: without any control sequence of its own.
+func TestEvents(t *testing.T) {
+	v := view(30, 10)
+	if !strings.Contains(plain(v), "none yet") {
+		t.Error("an empty list says nothing")
+	}
+	apply := func(d trace.TodoData) { v.Apply(trace.Event{Name: trace.Todo, Data: d}) }
+	apply(trace.TodoData{ID: "a", Text: "evil \x1b]52;c;eA==\x07 \u009b31m todo", Action: "added"})
+	if s := plain(v); !strings.Contains(s, "◦ evil") || strings.Contains(s, "52;c") {
+		t.Error(s)
+	}
+	apply(trace.TodoData{ID: "a", Completed: true, Action: "completed"})
+	if done, all := v.Counts(); done != 1 || all != 1 {
+		t.Errorf("%d of %d", done, all)
+	}
+	if id, ok := v.Selected(); !ok || id != "a" {
+		t.Errorf("selected %q %v", id, ok)
+	}
+	apply(trace.TodoData{ID: "a", Action: "removed"})
+	apply(trace.TodoData{ID: "a", Action: "removed"})
+	if _, ok := v.Selected(); ok {
+		t.Error("a removed todo is selected")
+	}
+	v.SetUsage(100, false, nil)
+	v.Apply(trace.Event{Name: trace.RunStart, Turn: 9, Data: trace.RunStartData{}})
+	v.Apply(trace.Event{Name: trace.RunEnd, Data: trace.RunEndData{Tokens: 50, Estimated: true}})
+	if s := plain(v); !strings.Contains(s, "~150") || !strings.Contains(s, "turns                      9") {
+		t.Error(s)
+	}
+}
+
+func TestScroll(t *testing.T) {
+	var todos []tools.Todo
+	for i := range 40 {
+		todos = append(todos, tools.Todo{ID: fmt.Sprint(i), Text: fmt.Sprintf("todo %d", i)})
+	}
+	v := view(20, 10, todos...)
+	v.SetFocus(true)
+	v.Bottom()
+	if s := plain(v); !strings.Contains(s, "❯◦ todo 39") {
+		t.Error(s)
+	}
+	v.Top()
+	if s := plain(v); !strings.Contains(s, "❯◦ todo 0") {
+		t.Error(s)
+	}
+	v.Page(1)
+	v.Scroll(1000)
+	if s := plain(v); !strings.Contains(s, "cost") {
+		t.Error(s)
+	}
+	v.Scroll(-1000)
+	if s := plain(v); !strings.Contains(s, "todo 0\n") {
+		t.Error(s)
+	}
+}
+
+// B017: at any size there are exactly as many rows as asked for, each exactly as wide.
+func TestEverySize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := view(0, 0, tools.Todo{ID: "1", Text: rapid.String().Draw(t, "text")}, tools.Todo{ID: "2", Text: "部署 👨‍👩‍👧‍👦 🇵🇱", Completed: true})
+		m := paint.Metrics{Grapheme: rapid.Bool().Draw(t, "grapheme")}
+		v.SetMetrics(m)
+		v.SetFocus(rapid.Bool().Draw(t, "focus"))
+		if rapid.Bool().Draw(t, "light") {
+			v.SetTheme(theme.New(theme.Options{Name: theme.Light, ASCII: true}))
+		}
+		for range 4 {
+			w, h := rapid.IntRange(-1, 40).Draw(t, "w"), rapid.IntRange(-1, 20).Draw(t, "h")
+			v.SetSize(w, h)
+			v.Move(rapid.IntRange(-2, 2).Draw(t, "move"))
+			rows := v.Rows()
+			if len(rows) != max(0, h) {
+				t.Fatalf("%d rows of %d", len(rows), h)
+			}
+			for _, r := range rows {
+				if got := m.Width(r); got != max(0, w) {
+					t.Fatalf("row %q is %d wide, not %d", r, got, w)
+				}
+			}
+		}
+	})
+}
