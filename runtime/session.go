@@ -124,9 +124,10 @@ func (s *session) running() *run {
 func (s *session) open(create bool) (Snapshot, error) {
 	ctx, cancel := s.eng.storeContext()
 	defer cancel()
-	if s.isOpen() {
+	if s.isOpen() && s.writable() == nil {
 		return s.snapshot(ctx)
 	}
+	// Closed, or lost to another process: what it holds now is looked up again.
 	row, err := s.eng.cfg.Store.OpenSession(ctx, s.id, s.eng.cfg.User, create)
 	if errors.Is(err, ErrHeld) {
 		s.row = row

@@ -1,0 +1,140 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vitrine/llm"
+	"vitrine/llm/scripted"
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+// Whatever kind of failure: the user reads what happened, why, and what to do; the history holds none of it.
+func TestModelFailuresAreExplained(t *testing.T) {
+	tests := map[llm.ErrorKind][2]string{
+		llm.ErrConnect:  {"no connection", "OPENAI_BASE_URL"},
+		llm.ErrTimeout:  {"silent", "LLM_TIMEOUT_SECONDS"},
+		llm.ErrCut:      {"broke", "/retry"},
+		llm.ErrAuth:     {"key", "OPENAI_API_KEY"},
+		llm.ErrQuota:    {"limit", "/model"},
+		llm.ErrRate:     {"limit", "/retry"},
+		llm.ErrNotFound: {"model", "/model"},
+		llm.ErrRejected: {"refused", "/retry"},
+		llm.ErrServer:   {"did not answer", "/retry"},
+	}
+	for kind, want := range tests {
+		b := newBed(t, scripted.Fail(&llm.Error{Kind: kind, Status: 500, Host: "example.test", Message: "what the server\x1b[31m said"}))
+		b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
+		d := b.named(trace.Error)[0].Data.(trace.ErrorData)
+		if !strings.Contains(d.Message, want[0]) || !strings.Contains(d.Todo, want[1]) || !strings.Contains(d.Why, "what the server") {
+			t.Errorf("%s: %+v", kind, d)
+		}
+		if strings.ContainsRune(d.Why, 0x1b) {
+			t.Errorf("%s: control characters in %q", kind, d.Why)
+		}
+		for _, m := range b.messages("s") {
+			if strings.Contains(m.Content, "what the server") {
+				t.Errorf("%s: the history holds the error", kind)
+			}
+		}
+	}
+}
+
+func TestTitles(t *testing.T) {
+	tests := map[string]string{
+		"hi":                "hi",
+		"\n  \n what is it": "what is it",
+		"a very long first line that goes on and on, and on, and on": "a very long first line that goes on and",
+		"部署计划在周五下午三点之前完成，然后通知运维团队并更新文档，再检查一遍所有的配置文件和日志输出内容":          "部署计划在周五下午三点之前完成，然后通知运维团队并更新文档，再检查一遍所有的配置文件",
+		"\x1b[31mred": "[31mred",
+		"\u200b":      "untitled",
+	}
+	for in, want := range tests {
+		b := newBed(t, scripted.Text("ok"))
+		b.run(func(ctx context.Context) { b.ask(ctx, "s", in) })
+		got := b.store.sessions["s"].row.Title
+		if len([]rune(got)) > 40 || !strings.HasPrefix(want, got) {
+			t.Errorf("%q: title %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	if s := (&runtime.HeldError{SessionID: "s", PID: 7}).Error(); !strings.Contains(s, "7") || !strings.Contains(s, "s") {
+		t.Error(s)
+	}
+	if s := (&runtime.TooLargeError{Tokens: 9000, Fixed: 100, Limit: 6000}).Error(); !strings.Contains(s, "9000") || !strings.Contains(s, "AGENT_MAX_CTX_TOKENS") {
+		t.Error(s)
+	}
+}
+
+// Everything that streams is told as it comes, and never stored: reasoning, calls, text, progress.
+func TestDeltas(t *testing.T) {
+	b := newBed(t,
+		scripted.TextAndCalls("look", scripted.Call{Name: "read", Args: `{"text":"a"}`}).Reasoning("hmm"),
+		scripted.Text("hello").ChunkSize(2).Pace(time.Millisecond))
+	b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
+	got := map[string]string{}
+	for _, ev := range b.named(trace.Delta) {
+		d := ev.Data.(trace.DeltaData)
+		if ev.Seq != 0 {
+			t.Errorf("a delta has seq %d", ev.Seq)
+		}
+		got[d.Kind] += d.Text
+	}
+	if d := cmp.Diff(map[string]string{"text": "lookhello", "reasoning": "hmm", "call": `{"text":"a"}`}, got); d != "" {
+		t.Error(d)
+	}
+	if b.count(trace.Progress) != 1 {
+		t.Error("no progress")
+	}
+	for _, ev := range b.store.sessions["s"].events {
+		if ev.Name == trace.Delta || ev.Name == trace.Progress || ev.Name == trace.State {
+			t.Errorf("%s is stored", ev.Name)
+		}
+	}
+}
+
+// The meter is told at every request and follows the reports.
+func TestMeter(t *testing.T) {
+	b := newBed(t, scripted.Text("ok").Usage(400, 3, 100), scripted.Text("ok"))
+	b.run(func(ctx context.Context) {
+		snap, err := b.eng.Open(ctx, "s", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed := snap.Meter.System
+		if !snap.Meter.Estimated || fixed < 100 || snap.Meter.Limit != 6000 || snap.Meter.MaxTurns != 20 {
+			t.Errorf("meter = %+v", snap.Meter)
+		}
+		b.model = scripted.New(b.clk)
+		b.ask(ctx, "s", "one")
+		snap, err = b.eng.Open(ctx, "s", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := snap.Meter; m.Turns != 1 || m.Cached == nil || *m.Cached != 0.25 {
+			t.Errorf("meter = %+v", m)
+		}
+	})
+}
+
+func TestLostSessionIsLookedUpAgain(t *testing.T) {
+	b := newBed(t, scripted.Text("ok").Times(-1))
+	b.run(func(ctx context.Context) {
+		b.ask(ctx, "s", "one")
+		b.store.sessions["s"].row.Fence.Epoch++
+		if err := b.eng.Submit(ctx, "s", "two"); err == nil {
+			t.Fatal("a fenced session takes input")
+		}
+		if end := b.ask(ctx, "s", "three"); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	b.checkHistory("s")
+}
