@@ -30,14 +30,20 @@ const (
 // them. A mark at the start of a line is put on a dotted circle, so that it cannot join what is shown before it.
 //
 // It works line by line: Clean(a+"\n"+b) is Clean(a)+"\n"+Clean(b). Clean text is returned as it is, without allocation.
-func Clean(s string) string {
-	i := dirty(s)
+func Clean(s string) string { return clean(s, false) }
+
+// CleanSource is Clean, but tabs stay: for text that is kept to be copied or read as Markdown. It is cleaned again, or its
+// tabs are expanded, when it is shown.
+func CleanSource(s string) string { return clean(s, true) }
+
+func clean(s string, tabs bool) string {
+	i := dirty(s, tabs)
 	if i < 0 {
 		return s
 	}
 	// What stands before the first suspect is copied; the line it stands in is read again for its marks and joiners.
 	start := strings.LastIndexByte(s[:i], '\n') + 1
-	c := cleaner{src: s, at: start, lineStart: true}
+	c := cleaner{src: s, at: start, lineStart: true, tabs: tabs}
 	c.out.Grow(len(s))
 	c.out.WriteString(s[:start])
 	for c.at < len(s) {
@@ -60,11 +66,11 @@ func CleanLine(s string) string {
 }
 
 // dirty gives the place of the first byte that needs a closer look, or -1.
-func dirty(s string) int {
+func dirty(s string, tabs bool) int {
 	for i := 0; i < len(s); {
 		b := s[i]
 		if b < utf8.RuneSelf {
-			if b < 0x20 && b != '\n' || b == 0x7f {
+			if b < 0x20 && b != '\n' && !(tabs && b == '\t') || b == 0x7f {
 				return i
 			}
 			i++
@@ -101,6 +107,7 @@ type cleaner struct {
 	src       string
 	at        int
 	out       strings.Builder
+	tabs      bool // tabs stay
 	lineStart bool // nothing is shown on this line yet
 	prev      rune // the last character kept on this line, 0 at its start
 	marks     int  // marks kept since the last letter
@@ -125,6 +132,10 @@ func (c *cleaner) step() {
 		}
 	case r == '\t':
 		c.at += n
+		if c.tabs {
+			c.keep('\t')
+			break
+		}
 		for range tabWidth {
 			c.keep(' ')
 		}

@@ -95,6 +95,13 @@ func (m Metrics) hardBreak(spans []Span, line string, p piece, room, w int) ([]S
 	return spans, row
 }
 
+// Chop breaks one line of code into rows of at most w cells, wherever they end; spaces stay.
+func (m Metrics) Chop(line string, w int) []Span {
+	w = max(w, 1)
+	spans, row := m.hardBreak(nil, line, piece{start: 0, end: len(line)}, w, w)
+	return append(spans, row)
+}
+
 // piece is what no row should divide, [start, end), and the spaces after it, up to next.
 type piece struct{ start, end, next, width int }
 
