@@ -177,10 +177,11 @@ func (s *Subscription) fits(size int) bool {
 // settle lets a delta tell of what its stream lost before it.
 func (s *Subscription) settle(e Event, d DeltaData) DeltaData {
 	of := stream{e.SessionID, e.RunID, e.Step, d.Kind, d.ID}
+	voids := d.Reset
 	left := s.gaps[:0]
 	for _, g := range s.gaps {
 		switch {
-		case d.Reset && g.step == of.step && g.run == of.run && g.session == of.session:
+		case voids && g.step == of.step && g.run == of.run && g.session == of.session:
 			// What was lost is void.
 		case g.reset && g.stream == of.wholeStep():
 			d.Reset = true

@@ -40,6 +40,9 @@ const (
 	Progress Name = "progress"
 )
 
+// Gap stands only in the JSONL file, where events are missing.
+const Gap Name = "gap"
+
 // Event is one thing that happened.
 type Event struct {
 	// TS is UTC; it is written with microseconds.
@@ -266,6 +269,17 @@ type ProgressData struct {
 	Text string `json:"text"`
 }
 
+// GapData says why and since when the JSONL file lacks events.
+type GapData struct {
+	Cause string `json:"cause"`
+	// Lost counts the events that are known to be missing; there may be more.
+	Lost int `json:"lost"`
+	// Since is when writing stopped; null when only reading fell behind.
+	Since *time.Time `json:"since"`
+	// After is the sequence number after which events of the session are missing, 0 when it is not one session's.
+	After int64 `json:"after,omitempty"`
+}
+
 // Unknown is the data of an event whose name this version does not know, kept as it was.
 type Unknown struct {
 	Name Name
@@ -291,4 +305,5 @@ func (StateData) EventName() Name           { return State }
 func (DeltaData) EventName() Name           { return Delta }
 func (RetryData) EventName() Name           { return Retry }
 func (ProgressData) EventName() Name        { return Progress }
+func (GapData) EventName() Name             { return Gap }
 func (u Unknown) EventName() Name           { return u.Name }
