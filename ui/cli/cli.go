@@ -1,0 +1,189 @@
+// Package cli is the command line of Vitrine: what a person types, what comes back on standard output and standard error,
+// and the exit code.
+//
+// Main makes a Program of its parts and calls Execute. Execute parses the arguments (root.go), loads the configuration
+// (package runtime/config) and hands over to one command, each in its own file: the screen, run, sessions, trace, doctor.
+// Commands reach the engine and the store only through the ports of package runtime, in an App that Program.Open makes when
+// a command needs it: `vitrine --version` opens nothing. Every error, whatever its source, becomes text and exit code in
+// errors.go and nowhere else. All that is printed for people goes through output.go, which takes control sequences out.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+	"vitrine/runtime/config"
+)
+
+// OpenOptions says what a command needs of an App.
+type OpenOptions struct {
+	// Headless is set for a run without a screen: the offline model answers at once, and a store that stays broken ends the
+	// run instead of being waited for.
+	Headless bool
+	// ReadOnly is set when only App.Library is used: no model client, no engine, no trace file. A store that does not exist
+	// is not made: Open then answers fs.ErrNotExist.
+	ReadOnly bool
+}
+
+// App is the opened program.
+type App struct {
+	// Agent and Feed are nil when it was opened ReadOnly.
+	Agent   runtime.Agent
+	Feed    runtime.Feed
+	Library runtime.Library
+	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.
+	Screen func(ctx context.Context, o ScreenOptions) error
+	// Notices are lines that the user should know of, such as that the trace file cannot be written.
+	Notices func() []string
+	// Close ends the engine, then the store, and waits for both. Running runs are cancelled.
+	Close func(ctx context.Context) error
+}
+
+// ScreenOptions is what the command line says about the screen.
+type ScreenOptions struct {
+	// Session is opened in front; empty: the tabs that were kept.
+	Session string
+	// Continue reopens the kept tabs without asking.
+	Continue bool
+}
+
+// Signal is a request from outside to stop.
+type Signal string
+
+// The signals.
+const (
+	Interrupt Signal = "interrupt"
+	Terminate Signal = "terminate"
+	Hangup    Signal = "hangup"
+)
+
+// Stream says what stands behind a standard stream.
+type Stream int
+
+// The kinds of streams.
+const (
+	// NoStream is closed, or the null device.
+	NoStream Stream = iota
+	// Terminal is a person.
+	Terminal
+	// Data is a pipe, a socket or a file.
+	Data
+)
+
+// Process is all that Execute takes from the process. FromOS makes it.
+type Process struct {
+	Args    []string // without the program's name
+	Environ []string
+	// ConfigDir is the user's configuration folder, or empty with ConfigDirErr saying why there is none.
+	ConfigDir    string
+	ConfigDirErr error
+	Home         string
+	// Login gives the login name; it is asked only when a user is needed.
+	Login func() string
+	// Folder is the working folder, for doctor.
+	Folder string
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// What stands behind the streams.
+	In, Out, Err Stream
+	// NeedsTerm says that a terminal without TERM cannot be told from one that places no cursor.
+	NeedsTerm bool
+	// Columns and Rows are the terminal's size; 0 is unknown.
+	Columns, Rows int
+	Version       string
+}
+
+// StoreState is what doctor tells of the store, found without changing it.
+type StoreState struct {
+	// Path is absolute.
+	Path   string
+	Exists bool
+	Bytes  int64
+	// Text is one line: the schema's version, or what is wrong.
+	Text string
+	Err  error
+}
+
+// Program is the command line with what main wired into it. All fields are needed.
+type Program struct {
+	Clock clock.Clock
+	NewID func() string
+	// Open makes the App. Its errors are *StoreError when the store refuses.
+	Open func(ctx context.Context, cfg config.Config, clk clock.Clock, o OpenOptions) (*App, error)
+	// Inspect looks at the store for doctor.
+	Inspect func(ctx context.Context, cfg config.Config) StoreState
+	// Reach asks the endpoint for a sign of life, for doctor --check. It returns one line that says what answered.
+	Reach func(ctx context.Context, cfg config.Config) (string, error)
+	// Signals calls f, one call at a time, for each signal that the process gets, until stop is called.
+	Signals func(f func(Signal)) (stop func())
+}
+
+// Execute runs one command and gives the exit code. It never panics: the stack of a panic goes to a log file that standard
+// error names.
+func (p Program) Execute(ctx context.Context, proc Process) (code int) {
+	c := &command{prog: p, proc: proc, out: newOutput(proc.Stdout), err: newOutput(proc.Stderr)}
+	ctx, cancel := p.Clock.WithCancel(ctx)
+	defer cancel()
+	c.stop = newStopper(cancel)
+	if p.Signals != nil {
+		defer p.Signals(c.stop.signal)()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.crashed(v, debug.Stack())
+			code = ExitFailed
+		}
+	}()
+	return c.finish(c.execute(ctx))
+}
+
+// crashed logs a panic and tells of it in one line.
+func (c *command) crashed(v any, stack []byte) {
+	text := fmt.Sprintf("%s panic: %v\n%s\n", c.prog.Clock.Now().UTC().Format(time.RFC3339), v, stack)
+	path, where := c.logPath, ""
+	err := errors.New("no log is known yet")
+	if path != "" {
+		err = AppendLog(path, text)
+	}
+	if err != nil {
+		path = filepath.Join(os.TempDir(), "vitrine.log")
+		err = AppendLog(path, text)
+	}
+	if where = "the stack is in " + path; err != nil {
+		where = "the stack could not be logged: " + err.Error()
+	}
+	c.err.line("vitrine: the program failed inside: %v; %s; what was stored is safe", v, where)
+}
+
+// AppendLog appends text to the log file, which is for its owner only.
+func AppendLog(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the log: %w", err)
+	}
+	return nil
+}
+
+// command is one call of the program.
+type command struct {
+	prog Program
+	proc Process
+	out  *output
+	err  *output
+	stop *stopper
+	// logPath is known once the configuration is.
+	logPath string
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"vitrine/runtime"
+	"vitrine/trace"
+	"vitrine/ui/paint"
+)
+
+// followBuffer is how many events may wait; a run without a screen has few besides deltas.
+const followBuffer = 4096
+
+// follower watches one run from its start to its end and prints it.
+type follower struct {
+	c    *command
+	app  *App
+	id   string // the session
+	json bool
+	sub  *trace.Subscription
+	// ahead is how many queued inputs have their turn before ours.
+	ahead int
+	// seq is the last stored event that was taken.
+	seq int64
+	// runID is our run, current the one that runs now.
+	runID, current string
+	// closing is the turn's last message; how it is printed depends on the end of the run, which comes after it.
+	closing *trace.AnswerData
+	told    bool // the user knows of a failure
+	end     error
+	done    bool
+}
+
+func newFollower(c *command, app *App, id string, asJSON bool, ahead int) *follower {
+	return &follower{c: c, app: app, id: id, json: asJSON, ahead: ahead, sub: app.Feed.Subscribe(followBuffer)}
+}
+
+func (f *follower) close() { f.sub.Close() }
+
+// follow reads events until the run is over or waits for the user.
+func (f *follower) follow(ctx context.Context) error {
+	for !f.done {
+		batch, err := f.sub.Next(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return errInterrupted
+			}
+			return fmt.Errorf("follow the run: %w", err)
+		}
+		for _, ev := range batch.Events {
+			if err := f.offer(ctx, ev); err != nil {
+				return err
+			}
+		}
+		if after, ok := batch.Missed[f.id]; ok {
+			f.seq = max(f.seq, after)
+			if err := f.catchUp(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return f.end
+}
+
+// offer takes one event of the subscription. A stored one that does not follow the last is a sign that some were missed:
+// they are read from the store.
+func (f *follower) offer(ctx context.Context, ev trace.Event) error {
+	if ev.SessionID != f.id || f.done {
+		return nil
+	}
+	if ev.Seq == 0 {
+		return f.take(ev)
+	}
+	switch {
+	case ev.Seq <= f.seq:
+		return nil
+	case f.seq > 0 && ev.Seq > f.seq+1:
+		return f.catchUp(ctx)
+	}
+	f.seq = ev.Seq
+	return f.take(ev)
+}
+
+// catchUp reads what was missed.
+func (f *follower) catchUp(ctx context.Context) error {
+	for !f.done {
+		page, err := f.app.Library.Events(ctx, f.id, "", f.seq, pageSize)
+		if err != nil {
+			return fmt.Errorf("read missed events of session %s: %w", f.id, err)
+		}
+		for _, ev := range page {
+			f.seq = ev.Seq
+			if err := f.take(ev); err != nil {
+				return err
+			}
+			if f.done {
+				return nil
+			}
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+	}
+	return nil
+}
+
+// take handles one event in order.
+func (f *follower) take(ev trace.Event) error {
+	if d, ok := ev.Data.(trace.RunStartData); ok && f.runID == "" && d.EventName() == trace.RunStart {
+		f.current = ev.RunID
+		if f.ahead > 0 {
+			f.ahead--
+			f.c.err.line("vitrine: input that was queued before runs first: %s", firstLine(d.Input))
+		} else {
+			f.runID = ev.RunID
+		}
+	}
+	if ev.RunID == "" || ev.RunID != f.runID {
+		f.aside(ev)
+		return nil
+	}
+	if f.json && (ev.Seq > 0 || ev.Name == trace.Retry) {
+		if err := f.c.jsonLine(ev); err != nil {
+			return err
+		}
+	}
+	f.ours(ev)
+	return nil
+}
+
+// aside handles what belongs to the session or to a run before ours.
+func (f *follower) aside(ev trace.Event) {
+	switch d := ev.Data.(type) {
+	case trace.ErrorData:
+		f.c.err.line("vitrine: %s", describeEvent(d))
+	case trace.RunEndData:
+		// After a run that the model failed the queue stands still: ours would never come.
+		if ev.RunID == f.current && f.runID == "" && runtime.State(d.State) == runtime.StateFailed {
+			f.finish(&RunError{State: runtime.StateFailed, Reason: runtime.Reason(d.Reason), SessionID: f.id})
+			f.c.err.line("vitrine: a turn that was queued before failed; the new prompt stays queued in session %s", f.id)
+		}
+	}
+}
+
+// ours handles an event of our run.
+func (f *follower) ours(ev trace.Event) {
+	switch d := ev.Data.(type) {
+	case trace.AnswerData:
+		f.closing = &d
+	case trace.ToolResultData:
+		f.progress("%s   %s", d.Tool, resultWord(d))
+	case trace.RetryData:
+		f.c.err.line("vitrine: %s; attempt %d of %d failed, again in %.1f s", d.Cause, d.Attempt, d.Max, float64(d.WaitMS)/1000)
+	case trace.ErrorData:
+		f.told = f.told || d.Code != "saved"
+		f.c.err.line("vitrine: %s", describeEvent(d))
+	case trace.StateData:
+		f.state(d)
+	case trace.RunEndData:
+		state := runtime.State(d.State)
+		f.answer(state)
+		if state == runtime.StateSucceeded {
+			f.finish(nil)
+			return
+		}
+		f.finish(&RunError{State: state, Reason: runtime.Reason(d.Reason), Told: f.told, SessionID: f.id})
+	}
+}
+
+// state ends the following where the run stands still without an end: it waits for the user, or it could not be stored.
+func (f *follower) state(d trace.StateData) {
+	state, reason := runtime.State(d.State), runtime.Reason(d.Reason)
+	switch {
+	case state == runtime.StateWaitingApproval,
+		state == runtime.StateReconciling && reason == runtime.ReasonOutcome,
+		state == runtime.StateFailed && reason == runtime.ReasonStore:
+		f.finish(&RunError{State: state, Reason: reason, Told: f.told, SessionID: f.id})
+	}
+}
+
+func (f *follower) finish(err error) {
+	f.done, f.end = true, err
+	if f.json || f.c.out.err == nil || f.c.out.gone() {
+		return
+	}
+	f.end = errors.Join(err, &OutputError{Err: f.c.out.err, Do: "the answer is stored: vitrine sessions show " + f.id})
+}
+
+// answer prints the turn's closing text. Standard output gets an answer only; what a stopped run had written so far goes to
+// standard error, and our own closing texts say no more than the error does.
+func (f *follower) answer(state runtime.State) {
+	if f.json || f.closing == nil {
+		return
+	}
+	text := strings.TrimRight(f.closing.Text, "\r\n")
+	switch {
+	case state == runtime.StateSucceeded:
+		f.c.out.raw(cleanKeepTabs(text) + "\n")
+	case !f.closing.Fixed:
+		f.c.err.raw(cleanKeepTabs(text) + "\n")
+	}
+}
+
+// progress tells a person who waits what is going on.
+func (f *follower) progress(format string, args ...any) {
+	if f.c.proc.Err == Terminal && !f.json {
+		f.c.err.line(format, args...)
+	}
+}
+
+func resultWord(d trace.ToolResultData) string {
+	switch {
+	case d.Summary != "":
+		return d.Summary
+	case d.OK:
+		return "done"
+	case d.Code != "":
+		return d.Code
+	}
+	return d.Status
+}
+
+// cleanKeepTabs is paint.Clean for text that goes to files and pipes too: a tab in it means a tab.
+func cleanKeepTabs(s string) string {
+	parts := strings.Split(s, "\t")
+	for i, p := range parts {
+		parts[i] = paint.Clean(p)
+	}
+	return strings.Join(parts, "\t")
+}
+
+func firstLine(s string) string {
+	line, _, cut := strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(line); len(r) > 60 {
+		line, cut = string(r[:60]), true
+	}
+	if cut {
+		line += "..."
+	}
+	return line
+}

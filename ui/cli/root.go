@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"vitrine/runtime"
+	"vitrine/runtime/config"
+)
+
+// options are the flags of all commands; each command registers those that it has.
+type options struct {
+	session    string
+	goOn       bool
+	model      string
+	user       string
+	json       bool
+	run        string
+	yes        bool
+	sample     bool
+	check      bool
+	sessionSet bool
+}
+
+const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.
+
+Without a command it opens the screen: chats in tabs, a live trace of every step, the session's todos.
+Without a key it answers with a built-in offline model; vitrine doctor shows what holds and how to change it.
+
+Exit codes: 0 succeeded, 1 failed, 2 wrong usage or configuration, 3 waits for you, 4 a budget ran out, 130 interrupted.`
+
+func (c *command) execute(ctx context.Context) error {
+	root := c.root()
+	root.SetArgs(c.proc.Args)
+	root.SetOut(writerOf(c.out))
+	root.SetErr(writerOf(c.err))
+	root.SetIn(strings.NewReader(""))
+	err := root.ExecuteContext(ctx)
+	if err != nil && c.stop.stopped() && errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	return err
+}
+
+func (c *command) root() *cobra.Command {
+	o := &options{}
+	root := &cobra.Command{
+		Use:           "vitrine",
+		Short:         "An agent runtime you can see through, in a terminal",
+		Long:          longHelp,
+		Version:       c.proc.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          rootArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return c.screen(cmd.Context(), o) },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("vitrine {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return o.check1(cmd) }
+	root.PersistentFlags().StringVar(&o.user, "user", "", "whose sessions these are (default: the login name)")
+	f := root.Flags()
+	f.StringVar(&o.session, "session", "", "open this session in front; it is made when it does not exist")
+	f.BoolVar(&o.goOn, "continue", false, "open the tabs that were kept when the program was left")
+	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
+	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.doctorCommand(o))
+	return root
+}
+
+// check1 refuses empty values: they are nearly always a variable that was meant to be set.
+func (o *options) check1(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
+			err = &UsageError{What: "--" + f.Name + " has an empty value", Do: "give one, or leave the flag out"}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if o.session != "" {
+		if e := runtime.CheckSessionID(o.session); e != nil {
+			return &UsageError{What: "--session: " + e.Error()}
+		}
+		if o.goOn {
+			return &UsageError{What: "--session and --continue exclude each other", Do: "use one of them"}
+		}
+	}
+	return nil
+}
+
+// rootArgs refuses words that are no command, and says what may have been meant.
+func rootArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	e := &UsageError{What: fmt.Sprintf("%q is not a command of vitrine", args[0])}
+	if s := config.Suggest(args[0], names); s != "" {
+		e.Do = "did you mean " + s + "?"
+	} else {
+		slices.Sort(names)
+		e.Do = `to ask something use vitrine run "..."; the commands are ` + strings.Join(names, ", ")
+	}
+	return e
+}
+
+// flagError names the flag that is nearest to an unknown one.
+func flagError(cmd *cobra.Command, err error) error {
+	e := &UsageError{What: err.Error(), Do: "vitrine " + helpOf(cmd) + " lists the flags"}
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return e
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	name := unknown.GetSpecifiedName()
+	e.What = "unknown flag --" + name
+	if len([]rune(name)) == 1 {
+		e.What = "unknown flag -" + name
+	}
+	if s := config.Suggest(name, names); s != "" {
+		e.Do = "did you mean --" + s + "?"
+	} else if cmd.Name() == "run" {
+		e.Do += `; a prompt that starts with - goes behind --`
+	}
+	return e
+}
+
+func helpOf(cmd *cobra.Command) string {
+	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name())
+	return strings.TrimSpace(path + " --help")
+}
+
+// noArgs refuses arguments of a command that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &UsageError{What: fmt.Sprintf("%s takes no argument %q", cmd.CommandPath(), args[0]), Do: "vitrine " + helpOf(cmd)}
+	}
+	return nil
+}
+
+// configFileError is a configuration file that cannot be read.
+type configFileError struct{ err error }
+
+func (e *configFileError) Error() string { return e.err.Error() }
+func (e *configFileError) Unwrap() error { return e.err }
+
+// load reads the configuration.
+func (c *command) load(o *options) (config.Config, error) {
+	in := config.Inputs{
+		Flags:   config.Flags{Model: o.model, User: o.user},
+		Environ: c.proc.Environ,
+		Home:    c.proc.Home,
+	}
+	if o.user == "" {
+		in.Login = c.proc.Login()
+	}
+	if c.proc.ConfigDirErr == nil {
+		in.FilePath = config.FilePath(c.proc.ConfigDir)
+		data, err := config.ReadFile(in.FilePath)
+		if err != nil {
+			return config.Config{}, &configFileError{err}
+		}
+		in.File = data
+	}
+	cfg, err := config.Load(in)
+	if err == nil {
+		c.logPath = LogPath(cfg)
+	}
+	return cfg, err
+}
+
+// writerOf lets cobra write through an output.
+func writerOf(o *output) writerFunc {
+	return func(p []byte) (int, error) {
+		o.raw(string(p))
+		return len(p), o.err
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"vitrine/runtime/config"
+)
+
+// screen opens the terminal's screen.
+func (c *command) screen(ctx context.Context, o *options) (err error) {
+	cfg, err := c.load(o)
+	if err != nil {
+		return err
+	}
+	if err := c.canDraw(); err != nil {
+		return err
+	}
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = c.closeApp(app, err) }()
+	// The screen has the terminal in its hands and takes signals itself; a first one is not to cut it short.
+	c.stop.onFirst(func() {})
+	c.warn(cfg)
+	return app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn})
+}
+
+// canDraw refuses what is no terminal, or one that cannot place the cursor.
+func (c *command) canDraw() error {
+	const do = `use vitrine run "..." there`
+	if c.proc.In != Terminal || c.proc.Out != Terminal {
+		return &UsageError{What: "the screen needs a terminal as standard input and output", Do: do}
+	}
+	switch term := variable(c.proc.Environ, "TERM"); {
+	case term == "dumb", term == "" && c.proc.NeedsTerm:
+		return &UsageError{What: `the screen needs a terminal that can place the cursor, and TERM is "` + term + `"`, Do: do}
+	}
+	return nil
+}
+
+// warn tells of a setting without effect.
+func (c *command) warn(cfg config.Config) {
+	if w := cfg.Endpoint().Warning; w != "" {
+		c.err.line("vitrine: %s", w)
+	}
+}
+
+// closeApp closes the app whatever happened and keeps the first error.
+func (c *command) closeApp(app *App, err error) error {
+	ctx, cancel := c.prog.Clock.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	if e := app.Close(ctx); err == nil && e != nil {
+		return e
+	}
+	return err
+}
+
+func variable(environ []string, name string) string {
+	value := ""
+	for _, kv := range environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			value = v
+		}
+	}
+	return value
+}

@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/runtime/config"
+)
+
+// pageSize is how many rows are read of the store at once.
+const pageSize = 500
+
+func (c *command) sessionsCommand(o *options) *cobra.Command {
+	list := func(cmd *cobra.Command, _ []string) error { return c.listSessions(cmd.Context(), o) }
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List, show and delete sessions",
+		Args:  subcommandArgs,
+		RunE:  list,
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	sub := &cobra.Command{Use: "list", Short: "List the sessions, the newest first", Args: noArgs, RunE: list}
+	sub.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	show := &cobra.Command{
+		Use: "show ID", Short: "Print the messages of a session", Args: oneID,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.showSession(cmd.Context(), o, args[0]) },
+	}
+	show.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	del := &cobra.Command{
+		Use: "delete ID", Short: "Delete a session with all that belongs to it", Args: oneID,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.deleteSession(cmd.Context(), o, args[0]) },
+	}
+	del.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	cmd.AddCommand(sub, show, del)
+	return cmd
+}
+
+func subcommandArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	e := &UsageError{What: fmt.Sprintf("%q is not a command of %s", args[0], cmd.CommandPath()), Do: "use " + strings.Join(names, ", ")}
+	if s := config.Suggest(args[0], names); s != "" {
+		e.Do = "did you mean " + s + "?"
+	}
+	return e
+}
+
+func oneID(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return &UsageError{What: cmd.CommandPath() + " needs the id of one session", Do: "vitrine sessions lists them"}
+	}
+	return nil
+}
+
+// openLibrary opens the store for reading. A store that does not exist yet holds nothing: the library is nil then.
+func (c *command) openLibrary(ctx context.Context, o *options, readOnly bool) (config.Config, *App, error) {
+	cfg, err := c.load(o)
+	if err != nil {
+		return cfg, nil, err
+	}
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{ReadOnly: readOnly, Headless: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg, nil, nil
+	}
+	return cfg, app, err
+}
+
+// sessionLine is one session as `sessions --json` prints it.
+type sessionLine struct {
+	ID        string    `json:"id"`
+	User      string    `json:"user"`
+	Title     string    `json:"title"`
+	Model     string    `json:"model,omitempty"`
+	Turns     int       `json:"turns"`
+	Messages  int64     `json:"messages"`
+	State     string    `json:"state,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	HeldBy    int       `json:"held_by,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+func (c *command) listSessions(ctx context.Context, o *options) (err error) {
+	cfg, app, err := c.openLibrary(ctx, o, true)
+	if err != nil {
+		return err
+	}
+	var list []runtime.SessionInfo
+	if app != nil {
+		defer func() { err = c.closeApp(app, err) }()
+		if list, err = app.Library.Sessions(ctx, cfg.User); err != nil {
+			return fmt.Errorf("list the sessions: %w", err)
+		}
+	}
+	if o.json {
+		for _, s := range list {
+			if err := c.jsonLine(sessionLine{ID: s.ID, User: s.UserID, Title: s.Title, Model: s.Model, Turns: s.TurnCount, Messages: s.Messages,
+				State: s.RunState, Reason: s.RunReason, HeldBy: s.HeldBy, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 {
+		c.err.line("%s has no sessions in %s", cfg.User, cfg.DBPath)
+		return nil
+	}
+	rows := [][]string{{"SESSION", "TITLE", "TURNS", "MESSAGES", "STATE", "CHANGED"}}
+	now := c.prog.Clock.Now()
+	for _, s := range list {
+		rows = append(rows, []string{s.ID, s.Title, strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), stateWord(s), ago(now.Sub(s.UpdatedAt))})
+	}
+	c.out.table(rows)
+	return nil
+}
+
+// stateWord says in a word or two where a session stands.
+func stateWord(s runtime.SessionInfo) string {
+	state := runtime.State(s.RunState)
+	switch {
+	case s.HeldBy != 0 && !s.Own:
+		return "in process " + strconv.Itoa(s.HeldBy)
+	case s.RunState == "":
+		return "empty"
+	case state == runtime.StateWaitingApproval:
+		return "needs you"
+	case state == runtime.StateSucceeded:
+		return "done"
+	case state.Terminal() && s.RunReason != "":
+		return s.RunState + ": " + s.RunReason
+	case state.Terminal():
+		return s.RunState
+	}
+	return "interrupted"
+}
+
+// ago is a duration in one unit.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d m ago", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	}
+	return fmt.Sprintf("%d d ago", d/(24*time.Hour))
+}
+
+// find gives the session with the id; it must be the user's.
+func (c *command) find(ctx context.Context, cfg config.Config, app *App, id string) (runtime.SessionInfo, error) {
+	missing := &UsageError{What: fmt.Sprintf("there is no session %s of %s in %s", id, cfg.User, cfg.DBPath), Do: "vitrine sessions lists them"}
+	if app == nil {
+		return runtime.SessionInfo{}, missing
+	}
+	list, err := app.Library.Sessions(ctx, cfg.User)
+	if err != nil {
+		return runtime.SessionInfo{}, fmt.Errorf("list the sessions: %w", err)
+	}
+	ids := make([]string, 0, len(list))
+	for _, s := range list {
+		if s.ID == id {
+			return s, nil
+		}
+		ids = append(ids, s.ID)
+	}
+	if s := config.Suggest(id, ids); s != "" {
+		missing.Do = "did you mean " + s + "?"
+	}
+	return runtime.SessionInfo{}, missing
+}
+
+// messageLine is one message as `sessions show --json` prints it.
+type messageLine struct {
+	N          int64          `json:"n"`
+	Kind       llm.Kind       `json:"kind"`
+	Role       llm.Role       `json:"role"`
+	Content    string         `json:"content"`
+	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+	Tool       string         `json:"tool,omitempty"`
+	RunID      string         `json:"run_id,omitempty"`
+	Step       int            `json:"step,omitempty"`
+	Partial    bool           `json:"partial,omitempty"`
+	Fixed      bool           `json:"fixed,omitempty"`
+	CreatedAt  time.Time      `json:"created_at"`
+}
+
+func (c *command) showSession(ctx context.Context, o *options, id string) (err error) {
+	cfg, app, err := c.openLibrary(ctx, o, true)
+	if err != nil {
+		return err
+	}
+	if app != nil {
+		defer func() { err = c.closeApp(app, err) }()
+	}
+	info, err := c.find(ctx, cfg, app, id)
+	if err != nil {
+		return err
+	}
+	if !o.json {
+		c.out.line("%s   %s   %d turns   %s", info.ID, info.Title, info.TurnCount, stateWord(info))
+	}
+	return c.eachMessage(ctx, app, id, func(m runtime.MessageRow) error {
+		if o.json {
+			return c.jsonLine(messageLine{N: m.N, Kind: m.Kind, Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID,
+				Tool: m.ToolName, RunID: m.RunID, Step: m.Step, Partial: m.Partial, Fixed: m.Fixed, CreatedAt: m.CreatedAt.UTC()})
+		}
+		c.printMessage(m)
+		return nil
+	})
+}
+
+// eachMessage goes over all messages in order. The library reads from the newest back, so the pages are found first.
+func (c *command) eachMessage(ctx context.Context, app *App, id string, f func(runtime.MessageRow) error) error {
+	newest, err := app.Library.Messages(ctx, id, 0, 1)
+	if err != nil {
+		return fmt.Errorf("read the messages of session %s: %w", id, err)
+	}
+	if len(newest) == 0 {
+		return nil
+	}
+	last := newest[0].N
+	for before := int64(pageSize + 1); ; before += pageSize {
+		page, err := app.Library.Messages(ctx, id, min(before, last+1), pageSize)
+		if err != nil {
+			return fmt.Errorf("read the messages of session %s: %w", id, err)
+		}
+		for _, m := range page {
+			// The last page reaches back into the one before it.
+			if m.N <= before-pageSize-1 {
+				continue
+			}
+			if err := f(m); err != nil {
+				return err
+			}
+		}
+		if before > last {
+			return nil
+		}
+	}
+}
+
+// printMessage writes one message for people: who, then the text two cells in.
+func (c *command) printMessage(m runtime.MessageRow) {
+	who := string(m.Kind)
+	if m.ToolName != "" {
+		who += " " + m.ToolName
+	}
+	switch {
+	case m.Partial:
+		who += "   cut"
+	case m.Fixed:
+		who += "   by the program"
+	}
+	c.out.raw("\n")
+	c.out.line("%d   %s   %s", m.N, who, m.CreatedAt.UTC().Format("2006-01-02 15:04:05"))
+	if m.Content != "" {
+		c.out.text(indent(m.Content))
+	}
+	for _, call := range m.ToolCalls {
+		c.out.line("  calls %s %s", call.Name, call.Arguments)
+	}
+}
+
+func indent(s string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n  ")
+}
+
+func (c *command) deleteSession(ctx context.Context, o *options, id string) (err error) {
+	cfg, app, err := c.openLibrary(ctx, o, false)
+	if err != nil {
+		return err
+	}
+	if app != nil {
+		defer func() { err = c.closeApp(app, err) }()
+	}
+	info, err := c.find(ctx, cfg, app, id)
+	if err != nil {
+		return err
+	}
+	if !o.yes {
+		ok, err := c.confirm(ctx, fmt.Sprintf("Delete session %s (%s, %d messages) for good?", info.ID, info.Title, info.Messages))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.err.line("nothing was deleted")
+			return nil
+		}
+	}
+	if err := app.Library.DeleteSession(ctx, id, cfg.User); err != nil {
+		return fmt.Errorf("delete session %s: %w", id, err)
+	}
+	c.err.line("session %s is deleted; the trace file still tells of it", id)
+	return nil
+}
+
+// jsonLine prints one object as a line. Strings hold no control characters in JSON but for those above U+007E, which are
+// escaped here, so that a terminal takes the line for what it is.
+func (c *command) jsonLine(v any) error {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print as JSON: %w", err)
+	}
+	c.out.raw(escapeControls(b.String()))
+	return nil
+}
+
+// escapeControls writes DEL, C1 controls and what changes the direction of writing as \u escapes; in JSON they stand within
+// strings only, so the value stays the same.
+func escapeControls(s string) string {
+	i := strings.IndexFunc(s, hiddenControl)
+	if i < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.WriteString(s[:i])
+	for _, r := range s[i:] {
+		if hiddenControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hiddenControl(r rune) bool {
+	return r >= 0x7f && r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+}
