@@ -6,21 +6,43 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"vitrine/trace"
 )
 
 // clean makes text valid UTF-8. Whatever a model or a tool sent, what is stored can be read back and sent on.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// cleanJSON makes raw JSON a column value: NULL for none. What is no JSON is refused.
-func cleanJSON(raw json.RawMessage) (any, error) {
+// cleanJSON makes raw JSON a column value: NULL for none. What is no JSON is refused; escapes of half characters, which strict
+// readers refuse, are replaced.
+func cleanJSON(raw json.RawMessage) (sql.NullString, error) {
 	if len(raw) == 0 {
-		return nil, nil
+		return sql.NullString{}, nil
 	}
 	text := clean(string(raw))
 	if !json.Valid([]byte(text)) {
-		return nil, constraint("not valid JSON: %.80q", text)
+		return sql.NullString{}, constraint("not valid JSON: %.80q", text)
 	}
-	return text, nil
+	if strings.Contains(strings.ToLower(text), `\ud`) {
+		var err error
+		if text, err = wholeCharacters(text); err != nil {
+			return sql.NullString{}, err
+		}
+	}
+	return sql.NullString{String: text, Valid: true}, nil
+}
+
+// wholeCharacters has the trace's encoder replace the escapes of half characters.
+func wholeCharacters(text string) (string, error) {
+	line, err := json.Marshal(trace.Event{Data: trace.Unknown{Raw: json.RawMessage(text)}})
+	if err != nil {
+		return "", constraint("encode JSON: %w", err)
+	}
+	var event struct{ Data json.RawMessage }
+	if err := json.Unmarshal(line, &event); err != nil {
+		return "", constraint("decode JSON: %w", err)
+	}
+	return string(event.Data), nil
 }
 
 // toJSON is v as JSON text without HTML escapes.

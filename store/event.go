@@ -1,11 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"vitrine/runtime"
 	"vitrine/trace"
@@ -45,17 +44,12 @@ func (t *txn) addEvents(tx runtime.Tx, c runtime.Committed) error {
 }
 
 func (t *txn) addEvent(e *trace.Event) error {
-	data, err := encodeData(e.Data)
-	if err != nil {
-		return err
+	data := trace.EncodeData(e.Data)
+	if bytes.Contains(data, []byte(`\ufffd`)) {
+		// The encoder replaced what is no UTF-8: what is published has it replaced too.
+		e.Data = trace.DecodeData(e.Name, data)
 	}
-	if strings.Contains(data, `\ufffd`) {
-		// The encoder replaced bytes that are no UTF-8: what is published has them replaced too.
-		if e.Data, err = decodeData(e.Name, data); err != nil {
-			return err
-		}
-	}
-	_, err = t.exec(insertEventCommand, e.SessionID, e.Seq, e.RunID, e.Turn, e.Step, string(e.Name), micros(e.TS), data)
+	_, err := t.exec(insertEventCommand, e.SessionID, e.Seq, clean(e.RunID), e.Turn, e.Step, string(e.Name), micros(e.TS), clean(string(data)))
 	if err != nil {
 		return sqlError("add event", err)
 	}
@@ -79,66 +73,6 @@ func placed(d trace.Data, n int64) trace.Data {
 	return d
 }
 
-// encodeData is an event's data as JSON text in valid UTF-8, also inside of raw JSON.
-func encodeData(d trace.Data) (string, error) {
-	if u, ok := d.(*trace.Unknown); ok {
-		return clean(string(u.Raw)), nil
-	}
-	text, err := toJSON(d)
-	return clean(text), err
-}
-
-func decodeData(name trace.Name, text string) (trace.Data, error) {
-	d, err := decodeNamed(name, []byte(text))
-	if err != nil {
-		return nil, fmt.Errorf("decode event %s: %w", name, err)
-	}
-	return d, nil
-}
-
-// decodeNamed makes the typed struct of a name.
-func decodeNamed(name trace.Name, raw []byte) (trace.Data, error) {
-	switch name {
-	case trace.RunStart:
-		return decode[trace.RunStartData](raw)
-	case trace.LLMCall:
-		return decode[trace.LLMCallData](raw)
-	case trace.ToolCall:
-		return decode[trace.ToolCallData](raw)
-	case trace.ToolResult:
-		return decode[trace.ToolResultData](raw)
-	case trace.Compact:
-		return decode[trace.CompactData](raw)
-	case trace.Answer:
-		return decode[trace.AnswerData](raw)
-	case trace.Error:
-		return decode[trace.ErrorData](raw)
-	case trace.RunEnd:
-		return decode[trace.RunEndData](raw)
-	case trace.Approval:
-		return decode[trace.ApprovalData](raw)
-	case trace.HistoryRepaired:
-		return decode[trace.HistoryRepairedData](raw)
-	case trace.Pin:
-		return decode[trace.PinData](raw)
-	case trace.Todo:
-		return decode[trace.TodoData](raw)
-	case trace.Session:
-		return decode[trace.SessionData](raw)
-	case trace.InputQueued:
-		return decode[trace.InputQueuedData](raw)
-	case trace.Artifact:
-		return decode[trace.ArtifactData](raw)
-	}
-	return &trace.Unknown{Name: name, Raw: json.RawMessage(raw)}, nil
-}
-
-func decode[T trace.Data](raw []byte) (trace.Data, error) {
-	var v T
-	err := json.Unmarshal(raw, &v)
-	return v, err
-}
-
 func scanEvent(rows *sql.Rows) (trace.Event, error) {
 	var e trace.Event
 	var at int64
@@ -146,10 +80,8 @@ func scanEvent(rows *sql.Rows) (trace.Event, error) {
 	if err := rows.Scan(&e.SessionID, &e.Seq, &e.RunID, &e.Turn, &e.Step, &e.Name, &at, &data); err != nil {
 		return e, err
 	}
-	e.TS = fromMicros(at)
-	var err error
-	e.Data, err = decodeData(e.Name, data)
-	return e, err
+	e.TS, e.Data = fromMicros(at), trace.DecodeData(e.Name, json.RawMessage(data))
+	return e, nil
 }
 
 // events reads back what a transaction stored.

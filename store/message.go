@@ -67,10 +67,11 @@ func encodeCalls(calls []llm.ToolCall) (any, error) {
 	}
 	calls = slices.Clone(calls)
 	for i := range calls {
-		if _, err := cleanJSON(calls[i].Extra); err != nil {
+		extra, err := cleanJSON(calls[i].Extra)
+		if err != nil {
 			return nil, fmt.Errorf("extra of call %s: %w", calls[i].ID, err)
 		}
-		calls[i].Extra = json.RawMessage(clean(string(calls[i].Extra)))
+		calls[i].Extra = rawJSON(extra)
 		calls[i].ID, calls[i].Name, calls[i].Arguments = clean(calls[i].ID), clean(calls[i].Name), clean(calls[i].Arguments)
 	}
 	return toJSON(calls)

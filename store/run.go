@@ -17,7 +17,7 @@ const unfinishedRun = "parent_run = '' AND state NOT IN ('succeeded', 'failed', 
 
 // Queries whose plans matter.
 const (
-	unfinishedQuery = "SELECT " + runColumns + " FROM runs WHERE session_id = ? AND " + unfinishedRun
+	unfinishedQuery = "SELECT " + runColumns + " FROM runs INDEXED BY runs_unfinished WHERE session_id = ? AND " + unfinishedRun
 	runsQuery       = "SELECT " + runColumns + " FROM runs WHERE session_id = ? ORDER BY ord DESC LIMIT ?"
 )
 

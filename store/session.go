@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"vitrine/runtime"
 )
@@ -32,8 +33,8 @@ func (s *Store) OpenSession(ctx context.Context, id, user string, create bool) (
 func (s *Store) openSession(t *txn, id, user string, create bool) (runtime.SessionRow, error) {
 	row, err := t.session(id)
 	if errors.Is(err, runtime.ErrNotFound) && create {
-		if id == "" {
-			return row, constraint("a session needs an id")
+		if id == "" || !utf8.ValidString(id) || !utf8.ValidString(user) {
+			return row, constraint("a session needs an id, and it and the user in valid UTF-8")
 		}
 		now := micros(s.cfg.Clock.Now())
 		_, err = t.exec("INSERT INTO sessions (id, user_id, holder, epoch, created_at, updated_at) VALUES (?, ?, ?, 1, ?, ?)",

@@ -128,7 +128,7 @@ func (s *Store) Path() string {
 // on in the background.
 func (s *Store) Close(ctx context.Context) error {
 	release := func(t *txn) error {
-		_, err := t.exec("UPDATE sessions SET holder = '' WHERE holder = ?", s.holderID)
+		_, err := t.exec("UPDATE sessions SET holder = '' WHERE holder = ? AND holder <> ''", s.holderID)
 		return err
 	}
 	err := s.do(context.WithoutCancel(ctx), release)

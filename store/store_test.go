@@ -2,17 +2,21 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"vitrine/llm"
 	"vitrine/runtime"
@@ -223,8 +227,633 @@ func TestCommitStoresEverything(t *testing.T) {
 	diff(t, events, r.published())
 }
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+func TestReadersAfterClose(t *testing.T) {
+	r, err := tryOpen(dbPath(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := r.openSession(t, "s1")
+	r.close(t)
+	r.close(t) // closing twice is harmless
+	ctx := t.Context()
+	for name, call := range map[string]func() error{
+		"Commit":         func() error { _, err := r.Commit(ctx, r.tx(row)); return err },
+		"Applied":        func() error { _, _, err := r.Applied(ctx, "s1", "x"); return err },
+		"OpenSession":    func() error { _, err := r.OpenSession(ctx, "s1", "ann", true); return err },
+		"ReleaseSession": func() error { return r.ReleaseSession(ctx, "s1", row.Fence) },
+		"DeleteSession":  func() error { return r.DeleteSession(ctx, "s1", "ann") },
+		"SaveTabs":       func() error { return r.SaveTabs(ctx, "ann", runtime.Tabs{}) },
+		"Tabs":           func() error { _, err := r.Tabs(ctx, "ann"); return err },
+		"Window":         func() error { _, err := r.Window(ctx, "s1"); return err },
+		"Messages":       func() error { _, err := r.Messages(ctx, "s1", 0, 10); return err },
+		"Events":         func() error { _, err := r.Events(ctx, "s1", "", 0, 10); return err },
+		"Runs":           func() error { _, err := r.Runs(ctx, "s1", 10); return err },
+		"Calls":          func() error { _, err := r.Calls(ctx, "r"); return err },
+		"Unfinished":     func() error { _, _, err := r.Unfinished(ctx, "s1"); return err },
+		"Inbox":          func() error { _, err := r.Inbox(ctx, "s1"); return err },
+		"Todos":          func() error { _, err := r.Todos(ctx, "s1"); return err },
+		"Sessions":       func() error { _, err := r.Sessions(ctx, "ann"); return err },
+		"Artifact":       func() error { _, err := r.Artifact(ctx, "s1", "a"); return err },
+	} {
+		if err := call(); !errors.Is(err, runtime.ErrClosed) {
+			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
+		}
+	}
 }
 
-var _ = errors.Is
+func TestReadersHonourContext(t *testing.T) {
+	r := open(t, dbPath(t))
+	row := r.openSession(t, "s1")
+	r.say(t, row, "hello")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range map[string]func() error{
+		"Window":     func() error { _, err := r.Window(ctx, "s1"); return err },
+		"Messages":   func() error { _, err := r.Messages(ctx, "s1", 0, 10); return err },
+		"Events":     func() error { _, err := r.Events(ctx, "s1", "", 0, 10); return err },
+		"Unfinished": func() error { _, _, err := r.Unfinished(ctx, "s1"); return err },
+		"Todos":      func() error { _, err := r.Todos(ctx, "s1"); return err },
+		"Sessions":   func() error { _, err := r.Sessions(ctx, "ann"); return err },
+		"Tabs":       func() error { _, err := r.Tabs(ctx, "ann"); return err },
+		"Calls":      func() error { _, err := r.Calls(ctx, "x"); return err },
+	} {
+		if err := call(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want Canceled", name, err)
+		}
+	}
+}
+
+func TestSessionIsOpenedOnceAndKept(t *testing.T) {
+	path := dbPath(t)
+	r := open(t, path)
+	ctx := t.Context()
+	if _, err := r.OpenSession(ctx, "s1", "ann", false); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("open of a missing session: %v", err)
+	}
+	row := r.openSession(t, "s1")
+	again := r.openSession(t, "s1")
+	diff(t, row, again)
+	if _, err := r.OpenSession(ctx, "s1", "bob", true); !errors.Is(err, runtime.ErrOtherUser) {
+		t.Errorf("open by another user: %v", err)
+	}
+	for _, bad := range []string{"", "a\xffb"} {
+		if _, err := r.OpenSession(ctx, bad, "ann", true); !errors.Is(err, runtime.ErrConstraint) {
+			t.Errorf("open of %q: %v", bad, err)
+		}
+	}
+	if err := r.ReleaseSession(ctx, "s1", row.Fence); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ReleaseSession(ctx, "s1", row.Fence); !errors.Is(err, runtime.ErrFenced) {
+		t.Errorf("release twice: %v", err)
+	}
+	if err := r.ReleaseSession(ctx, "nope", row.Fence); !errors.Is(err, runtime.ErrFenced) || !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("release of a missing session: %v", err)
+	}
+	if _, err := r.Commit(ctx, r.tx(row)); !errors.Is(err, runtime.ErrFenced) {
+		t.Errorf("commit after release: %v", err)
+	}
+	tx := r.tx(row)
+	tx.Fence = runtime.Fence{}
+	if _, err := r.Commit(ctx, tx); !errors.Is(err, runtime.ErrFenced) {
+		t.Errorf("commit without a fence: %v", err)
+	}
+	back := r.openSession(t, "s1")
+	if back.Fence.Epoch != row.Fence.Epoch+1 || back.TakenOver {
+		t.Errorf("reopened: %+v", back)
+	}
+}
+
+func TestCommitRefusesWhatContradicts(t *testing.T) {
+	r := open(t, dbPath(t))
+	row, other := r.openSession(t, "s1"), r.openSession(t, "s2")
+	run := func(id string, s runtime.State) *runtime.RunRow { return &runtime.RunRow{ID: id, State: s} }
+	tx := r.tx(other)
+	tx.Run = run("theirs", runtime.StateExecuting)
+	tx.Calls = []runtime.CallRow{{ID: "their-call", RunID: "theirs", Name: "x", Status: runtime.CallStarted}}
+	r.commit(t, tx)
+	tx = r.tx(row)
+	tx.Run = run("mine", runtime.StateExecuting)
+	tx.Todos = []runtime.TodoChange{{Action: "added", ID: "t", Text: "a"}}
+	tx.InboxAdd = []runtime.InboxRow{{ID: "i", Text: "x"}}
+	tx.Calls = []runtime.CallRow{{ID: "c", RunID: "mine", Name: "x", Status: runtime.CallStarted}}
+	tx.Artifacts = []runtime.ArtifactRow{{Handle: "a"}}
+	tx.Messages = []runtime.MessageRow{{ID: "m", Kind: llm.KindUser, Role: llm.RoleUser}}
+	tx.Events = []trace.Event{{Data: trace.TodoData{}}}
+	r.commit(t, tx)
+	before := dump(t, r)
+
+	for name, change := range map[string]func(*runtime.Tx){
+		"a second unfinished run": func(tx *runtime.Tx) { tx.Run = run("second", runtime.StateCreated) },
+		"another session's run":   func(tx *runtime.Tx) { tx.Run = run("theirs", runtime.StateSucceeded) },
+		"run of another session": func(tx *runtime.Tx) {
+			tx.Run = run("mine", runtime.StateSucceeded)
+			tx.Run.SessionID = "s2"
+		},
+		"a run that cannot be encoded": func(tx *runtime.Tx) {
+			tx.Run = run("mine", runtime.StateSucceeded)
+			tx.Run.Usage.Cost = ptr(math.NaN())
+		},
+		"another run's call":      func(tx *runtime.Tx) { tx.Calls = []runtime.CallRow{{ID: "their-call", RunID: "mine"}} },
+		"a call of no run":        func(tx *runtime.Tx) { tx.Calls = []runtime.CallRow{{ID: "new", RunID: "nope"}} },
+		"a call's place twice":    func(tx *runtime.Tx) { tx.Calls = []runtime.CallRow{{ID: "c2", RunID: "mine"}} },
+		"call of another session": func(tx *runtime.Tx) { tx.Calls = []runtime.CallRow{{ID: "c3", RunID: "mine", SessionID: "s2"}} },
+		"a result that is no JSON": func(tx *runtime.Tx) {
+			tx.Calls = []runtime.CallRow{{ID: "c", RunID: "mine", Result: []byte("{")}}
+		},
+		"a message out of order":     func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{N: 7}} },
+		"a message's id twice":       func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{ID: "m"}} },
+		"message of another session": func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{SessionID: "s2"}} },
+		"extra that is no JSON":      func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{Extra: []byte("x")}} },
+		"a call's extra that is no JSON": func(tx *runtime.Tx) {
+			tx.Messages = []runtime.MessageRow{{ToolCalls: []llm.ToolCall{{Extra: []byte("x")}}}}
+		},
+		"settings that are no JSON": func(tx *runtime.Tx) { tx.Settings = []byte("{,}") },
+		"a todo twice":              func(tx *runtime.Tx) { tx.Todos = []runtime.TodoChange{{Action: "added", ID: "t"}} },
+		"a missing todo":            func(tx *runtime.Tx) { tx.Todos = []runtime.TodoChange{{Action: "completed", ID: "no"}} },
+		"an unknown todo action":    func(tx *runtime.Tx) { tx.Todos = []runtime.TodoChange{{Action: "eat", ID: "t"}} },
+		"an inbox row twice":        func(tx *runtime.Tx) { tx.InboxAdd = []runtime.InboxRow{{ID: "i"}} },
+		"a missing inbox row":       func(tx *runtime.Tx) { tx.InboxRemove = []string{"no"} },
+		"an artifact twice":         func(tx *runtime.Tx) { tx.Artifacts = []runtime.ArtifactRow{{Handle: "a"}} },
+		"an event without data":     func(tx *runtime.Tx) { tx.Events = []trace.Event{{Name: trace.Todo}} },
+		"event of another session": func(tx *runtime.Tx) {
+			tx.Events = []trace.Event{{SessionID: "s2", Data: trace.TodoData{}}}
+		},
+		"no id":      func(tx *runtime.Tx) { tx.ID = "" },
+		"no session": func(tx *runtime.Tx) { tx.SessionID = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tx := r.tx(row)
+			tx.NewTurn, tx.Title = true, ptr("must not stay")
+			change(&tx)
+			if _, err := r.Commit(t.Context(), tx); !errors.Is(err, runtime.ErrConstraint) {
+				t.Errorf("got %v, want ErrConstraint", err)
+			}
+			diff(t, before, dump(t, r))
+		})
+	}
+}
+
+// dump is the whole database as text, table by table.
+func dump(t testing.TB, r *rig) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	db, err := r.reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := all(t.Context(), r.Store, scanText, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		rows, err := db.Query("SELECT * FROM " + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			for i, v := range values {
+				fmt.Fprintf(&b, "%s=%v ", columns[i], *v.(*any))
+			}
+			out[table] = append(out[table], b.String())
+		}
+		if err := closing(rows, rows.Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
+
+func TestCommitUpdates(t *testing.T) {
+	r := open(t, dbPath(t))
+	ctx := t.Context()
+	row := r.openSession(t, "s1")
+	tx := r.tx(row)
+	tx.NewTurn = true
+	tx.Run = &runtime.RunRow{ID: "run", State: runtime.StateWaitingModel}
+	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Step: 1, Name: "a", Arguments: "{}", Status: runtime.CallStarted, StartedAt: ptr(at(1))},
+		{ID: "c2", RunID: "run", Step: 1, Ord: 1, Name: "b", Arguments: "{}", Status: runtime.CallPending}}
+	tx.Todos = []runtime.TodoChange{{Action: "added", ID: "t1", Text: "one"}, {Action: "added", ID: "t2", Text: "two"}}
+	tx.InboxAdd = []runtime.InboxRow{{ID: "i1", Text: "one"}, {ID: "i2", Text: "two"}}
+	r.commit(t, tx)
+
+	tx = r.tx(row)
+	tx.At = at(9)
+	tx.Run = &runtime.RunRow{ID: "run", State: runtime.StateFailed, Reason: runtime.ReasonModel, Error: "gone", FinishedAt: ptr(at(9))}
+	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Arguments: "other", Status: runtime.CallDone, SideEffect: "none",
+		Result: []byte(`{"ok":true}`), FinishedAt: ptr(at(8))}}
+	tx.Todos = []runtime.TodoChange{{Action: "completed", ID: "t1"}, {Action: "removed", ID: "t2"}}
+	tx.InboxRemove = []string{"i1"}
+	r.commit(t, tx)
+
+	if _, _, err := r.Unfinished(ctx, "s1"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("unfinished after the end: %v", err)
+	}
+	runs, err := r.Runs(ctx, "s1", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, []runtime.RunRow{{ID: "run", SessionID: "s1", Turn: 1, State: runtime.StateFailed, Reason: runtime.ReasonModel, Error: "gone",
+		StartedAt: at(1), FinishedAt: ptr(at(9))}}, runs)
+	calls, err := r.Calls(ctx, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, []runtime.CallRow{
+		{ID: "c1", RunID: "run", SessionID: "s1", Step: 1, Name: "a", Arguments: "{}", Status: runtime.CallDone, SideEffect: "none",
+			Result: []byte(`{"ok":true}`), StartedAt: ptr(at(1)), FinishedAt: ptr(at(8))},
+		{ID: "c2", RunID: "run", SessionID: "s1", Step: 1, Ord: 1, Name: "b", Arguments: "{}", Status: runtime.CallPending},
+	}, calls)
+	todos, err := r.Todos(ctx, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, []tools.Todo{{ID: "t1", Text: "one", Completed: true, CreatedAt: at(1), CompletedAt: ptr(at(9))}}, todos)
+	inbox, err := r.Inbox(ctx, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, []runtime.InboxRow{{ID: "i2", SessionID: "s1", Text: "two", CreatedAt: at(1)}}, inbox)
+
+	tx = r.tx(row)
+	tx.Todos = []runtime.TodoChange{{Action: "reopened", ID: "t1"}}
+	tx.Run = &runtime.RunRow{ID: "run-2", Turn: 1, State: runtime.StateCreated}
+	r.commit(t, tx)
+	if todos, err = r.Todos(ctx, "s1"); err != nil || todos[0].Completed || todos[0].CompletedAt != nil {
+		t.Errorf("reopened todo: %+v, %v", todos, err)
+	}
+	if runs, err = r.Runs(ctx, "s1", 1); err != nil || len(runs) != 1 || runs[0].ID != "run-2" {
+		t.Errorf("newest run: %+v, %v", runs, err)
+	}
+	if runs, err = r.Runs(ctx, "s1", 0); err != nil || len(runs) != 0 {
+		t.Errorf("no runs asked for: %+v, %v", runs, err)
+	}
+	if _, err := r.Artifact(ctx, "s1", "nope"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("missing artifact: %v", err)
+	}
+	if _, err := r.Window(ctx, "nope"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("window of a missing session: %v", err)
+	}
+}
+
+func TestPaging(t *testing.T) {
+	r := open(t, dbPath(t))
+	ctx := t.Context()
+	row := r.openSession(t, "s1")
+	const count = 600 // more than two pages
+	tx := r.tx(row)
+	for i := range count {
+		tx.Messages = append(tx.Messages, user(fmt.Sprint(i+1)))
+		tx.Events = append(tx.Events, trace.Event{RunID: []string{"", "run"}[i%2], Data: trace.TodoData{ID: fmt.Sprint(i + 1)}})
+		tx.Todos = append(tx.Todos, runtime.TodoChange{Action: "added", ID: fmt.Sprint(i + 1)})
+	}
+	r.commit(t, tx)
+	numbers := func(before int64, limit int) (out []int64) {
+		rows, err := r.Messages(ctx, "s1", before, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range rows {
+			out = append(out, m.N)
+		}
+		return out
+	}
+	diff(t, span(1, count), numbers(0, 1000))
+	diff(t, span(count-1, count), numbers(0, 2))
+	diff(t, span(97, 99), numbers(100, 3))
+	diff(t, span(1, 2), numbers(3, 10))
+	diff(t, []int64(nil), numbers(1, 10))
+	diff(t, []int64(nil), numbers(0, 0))
+	if got := r.texts(t, "s1"); len(got) != count || got[599] != "600" {
+		t.Errorf("window of %d messages", len(got))
+	}
+	seqs := func(session, run string, after int64, limit int) (out []int64) {
+		events, err := r.Events(ctx, session, run, after, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			out = append(out, e.Seq)
+		}
+		return out
+	}
+	diff(t, span(1, count), seqs("s1", "", 0, 1000))
+	diff(t, span(300, 302), seqs("s1", "", 299, 3))
+	diff(t, []int64{2, 4, 6}, seqs("s1", "run", 0, 3))
+	diff(t, []int64{598, 600}, seqs("", "run", 596, 10))
+	todos, err := r.Todos(ctx, "s1")
+	if err != nil || len(todos) != count || todos[599].ID != "600" {
+		t.Errorf("%d todos, %v", len(todos), err)
+	}
+	// The window of a folded session: the kept user message, then all from the bound on.
+	exec(t, r, "UPDATE sessions SET window_from = 598, keep_n = 10")
+	diff(t, []string{"10", "598", "599", "600"}, r.texts(t, "s1"))
+}
+
+func span(from, to int64) (out []int64) {
+	for i := from; i <= to; i++ {
+		out = append(out, i)
+	}
+	return out
+}
+
+// exec changes the database as no method does.
+func exec(t testing.TB, r *rig, query string, args ...any) {
+	t.Helper()
+	err := r.do(context.Background(), func(tx *txn) error {
+		_, err := tx.exec(query, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stepping is a real clock whose time moves by a second each time it is asked: every cursor has been open for too long.
+type stepping struct {
+	clock.Clock
+	n *atomic.Int64
+}
+
+func (c stepping) Now() time.Time { return at(0).Add(time.Duration(c.n.Add(1)) * time.Second) }
+
+func TestNoCursorStaysOpenForLong(t *testing.T) {
+	r := open(t, dbPath(t), func(c *Config) { c.Clock = stepping{clock.Real(), new(atomic.Int64)} })
+	row := r.openSession(t, "s1")
+	tx := r.tx(row)
+	for i := range 5 {
+		tx.Messages = append(tx.Messages, user(fmt.Sprint(i)))
+		tx.Todos = append(tx.Todos, runtime.TodoChange{Action: "added", ID: fmt.Sprint(i)})
+	}
+	r.commit(t, tx)
+	rows, cut, err := list(t.Context(), r.Store, scanMessage, windowQuery, "s1", 1, 10)
+	if err != nil || !cut || len(rows) != 1 {
+		t.Errorf("a cursor that was open too long gave %d rows, cut %v, %v", len(rows), cut, err)
+	}
+	diff(t, []string{"0", "1", "2", "3", "4"}, r.texts(t, "s1"))
+	if todos, err := r.Todos(t.Context(), "s1"); err != nil || len(todos) != 5 {
+		t.Errorf("%d todos, %v", len(todos), err)
+	}
+}
+
+func TestLibrary(t *testing.T) {
+	path := dbPath(t)
+	r := open(t, path)
+	ctx := t.Context()
+	for i, id := range []string{"old", "mid", "new"} {
+		row := r.openSession(t, id)
+		tx := r.tx(row)
+		tx.At = time.Now().Add(time.Duration(i+1) * time.Hour)
+		tx.NewTurn, tx.Title = true, ptr("about "+id)
+		tx.Messages = []runtime.MessageRow{user("x"), user("y")}
+		tx.Run = &runtime.RunRow{ID: "run-" + id, State: runtime.StateExecuting, Reason: runtime.ReasonPaused}
+		r.commit(t, tx)
+		if id == "old" {
+			if err := r.ReleaseSession(ctx, id, row.Fence); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bob, err := r.OpenSession(ctx, "bobs", "bob", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ReleaseSession(ctx, "bobs", bob.Fence); err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.Sessions(ctx, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, fmt.Sprintf("%s %q %d turns %d messages %s/%s held=%v own=%v", s.ID, s.Title, s.TurnCount, s.Messages,
+			s.RunState, s.RunReason, s.HeldBy == os.Getpid(), s.Own))
+	}
+	diff(t, []string{
+		`new "about new" 1 turns 2 messages executing/paused held=true own=true`,
+		`mid "about mid" 1 turns 2 messages executing/paused held=true own=true`,
+		`old "about old" 1 turns 2 messages executing/paused held=false own=false`,
+	}, got)
+
+	// Tabs belong to a user; those of a deleted session go with it.
+	tabs := runtime.Tabs{Sessions: []string{"old", "new", "unborn"}, Active: 1}
+	if err := r.SaveTabs(ctx, "ann", tabs); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SaveTabs(ctx, "bob", runtime.Tabs{Sessions: []string{"bobs"}}); err != nil {
+		t.Fatal(err)
+	}
+	readTabs := func(user string) runtime.Tabs {
+		got, err := r.Tabs(ctx, user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	diff(t, tabs, readTabs("ann"))
+	diff(t, runtime.Tabs{Sessions: []string{"bobs"}}, readTabs("bob"))
+	diff(t, runtime.Tabs{}, readTabs("eve"))
+
+	if err := r.DeleteSession(ctx, "bobs", "ann"); !errors.Is(err, runtime.ErrOtherUser) {
+		t.Errorf("delete another user's session: %v", err)
+	}
+	if err := r.DeleteSession(ctx, "nope", "ann"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("delete a missing session: %v", err)
+	}
+	if err := r.DeleteSession(ctx, "new", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, runtime.Tabs{Sessions: []string{"old", "unborn"}}, readTabs("ann"))
+	for table, rows := range dump(t, r) {
+		for _, row := range rows {
+			if strings.Contains(row, "session_id=new ") || strings.Contains(row, " id=new ") {
+				t.Errorf("%s still has %s", table, row)
+			}
+		}
+	}
+	if list, err = r.Sessions(ctx, "ann"); err != nil || len(list) != 2 {
+		t.Errorf("sessions after delete: %v, %v", list, err)
+	}
+}
+
+func TestEventsTellWhereAndWhen(t *testing.T) {
+	r := open(t, dbPath(t))
+	row := r.openSession(t, "s1")
+	r.say(t, row, "one")
+	tx := r.tx(row)
+	tx.NewTurn = true
+	tx.Messages = []runtime.MessageRow{user("two"), {Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: "answer"}}
+	tx.Events = []trace.Event{
+		{Data: trace.RunStartData{Input: "two", N: 2}},
+		{TS: at(5).Add(123 * time.Nanosecond), Data: trace.AnswerData{Text: "answer"}},
+		{Turn: 7, Data: &trace.Unknown{Name: "later", Raw: []byte(`{"a":1}`)}},
+	}
+	r.commit(t, tx)
+	tx.ID = "other"
+	tx.Messages = nil
+	tx.Events = []trace.Event{{Data: trace.AnswerData{Text: "x", N: 2}}}
+	r.commit(t, tx)
+	got, err := r.Events(t.Context(), "s1", "", 1, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trace.Event{
+		{TS: at(1), Seq: 2, SessionID: "s1", Turn: 2, Name: trace.RunStart, Data: trace.RunStartData{Input: "two", N: 2}},
+		{TS: at(5), Seq: 3, SessionID: "s1", Turn: 2, Name: trace.Answer, Data: trace.AnswerData{Text: "answer", N: 3}},
+		{TS: at(1), Seq: 4, SessionID: "s1", Turn: 7, Name: "later", Data: &trace.Unknown{Name: "later", Raw: []byte(`{"a":1}`)}},
+		{TS: at(1), Seq: 5, SessionID: "s1", Turn: 3, Name: trace.Answer, Data: trace.AnswerData{Text: "x", N: 2}},
+	}
+	diff(t, want, got)
+	diff(t, want, r.published()[1:])
+}
+
+// B182, the database's part: whatever bytes come in, the database holds valid UTF-8 and valid JSON, and what is published is
+// what is stored.
+func TestInvalidTextIsMadeValid(t *testing.T) {
+	r := open(t, dbPath(t))
+	row := r.openSession(t, "s1")
+	bad := []string{"\xed\xa0\x80", "\xff\xfe", "\xf0\x9f", "file\xff.txt", "cut \xf0\x9f\x98", "👩\u200d\xf0", "nul\x00byte"}
+	jsons := []string{`{"a":"\ud83d"}`, `{"a":"\uDE00 \ud83d\ude00"}`, "{\"a\":\"\xff\xfe\"}"}
+	for i, text := range bad {
+		raw := json.RawMessage(jsons[i%len(jsons)])
+		name := fmt.Sprint(i)
+		tx := r.tx(row)
+		tx.Run = &runtime.RunRow{ID: "run-" + name, State: runtime.StateFailed, Agent: text, Error: text, Versions: runtime.Versions{Model: text}}
+		tx.Messages = []runtime.MessageRow{{Kind: llm.KindTool, Role: llm.RoleTool, Content: text, PromptContent: &text, ToolCallID: text,
+			ToolName: text, Extra: raw, ToolCalls: []llm.ToolCall{{ID: text, Name: text, Arguments: text, Extra: raw}}}}
+		tx.Calls = []runtime.CallRow{{ID: "call-" + name, RunID: "run-" + name, CallID: text, Name: text, Arguments: text, RawArguments: text,
+			Status: runtime.CallDone, Result: raw}}
+		tx.Todos = []runtime.TodoChange{{Action: "added", ID: name, Text: text}}
+		tx.Artifacts = []runtime.ArtifactRow{{Handle: name, Tool: text, Content: text}}
+		tx.InboxAdd = []runtime.InboxRow{{ID: name, Text: text}}
+		tx.Title, tx.Model, tx.Settings = &text, &text, raw
+		tx.Events = []trace.Event{{Data: trace.AnswerData{Text: text}}, {Data: trace.ToolResultData{Tool: text, Result: raw}},
+			{Data: trace.ToolCallData{RawArguments: text, Arguments: raw}}}
+		r.commit(t, tx)
+	}
+	checkValid(t, r)
+	stored, err := r.Events(t.Context(), "s1", "", 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, stored, r.published())
+	// The session goes on as if nothing had been.
+	if got := r.texts(t, "s1"); got[6] != "nul\x00byte" || got[1] != "\uFFFD" {
+		t.Errorf("read back %q", got)
+	}
+	r.say(t, row, "fine")
+}
+
+// checkValid looks at every text of the database.
+func checkValid(t *testing.T, r *rig) {
+	t.Helper()
+	jsonColumns := map[string]bool{"settings": true, "summary": true, "tool_calls": true, "extra": true, "usage": true,
+		"budget": true, "versions": true, "result": true, "data": true}
+	db, err := r.reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table := range dump(t, r) {
+		rows, err := db.Query("SELECT * FROM " + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range values {
+				text, ok := (*v.(*any)).(string)
+				if !ok {
+					continue
+				}
+				if !utf8.ValidString(text) {
+					t.Errorf("%s.%s is no UTF-8: %q", table, columns[i], text)
+				}
+				if !jsonColumns[columns[i]] {
+					continue
+				}
+				if !json.Valid([]byte(text)) {
+					t.Errorf("%s.%s is no JSON: %q", table, columns[i], text)
+				}
+				if strings.Contains(text, `"\ud83d"`) || strings.Contains(text, `"\uDE00`) {
+					t.Errorf("%s.%s has half a character: %q", table, columns[i], text)
+				}
+			}
+		}
+		if err := closing(rows, rows.Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The plans of the queries that run often: each goes straight to its rows, in order, without sorting or scanning.
+func TestQueryPlans(t *testing.T) {
+	r := open(t, dbPath(t))
+	db, err := r.reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, query, index string
+		args               []any
+	}{
+		{"window", windowQuery, "sqlite_autoindex_messages_2 (session_id=? AND n>?)", []any{"s", 1, 1}},
+		{"messages page", messagesQuery, "sqlite_autoindex_messages_2 (session_id=? AND n<?)", []any{"s", 1, 1}},
+		{"events", eventsQuery, "sqlite_autoindex_events_1 (session_id=? AND seq>?)", []any{"s", 1, 1}},
+		{"events of a run", eventsOfRunQuery, "events_run (run_id=? AND seq>?)", []any{"r", 1, 1}},
+		{"unfinished run", unfinishedQuery, "runs_unfinished (session_id=?)", []any{"s"}},
+		{"runs", runsQuery, "runs_session (session_id=?)", []any{"s", 1}},
+		{"calls", callsQuery, "sqlite_autoindex_tool_calls_2 (run_id=? AND (step,reply,ord)>(?,?,?))", []any{"r", 0, 0, 0, 1}},
+		{"todos", todosQuery, "todos_session (session_id=?)", []any{"s"}},
+		{"inbox", inboxQuery, "inbox_session (session_id=?)", []any{"s"}},
+		{"sessions", sessionsQuery, "sessions_user (user_id=? AND updated_at<?)", []any{"u", 1, 1, 1}},
+		{"held sessions", "UPDATE sessions SET holder = '' WHERE holder = 'x' AND holder <> ''", "sessions_holder (holder=?)", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rows, err := db.Query("EXPLAIN QUERY PLAN "+c.query, c.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var plan []string
+			for rows.Next() {
+				var id, parent, unused int
+				var detail string
+				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+					t.Fatal(err)
+				}
+				plan = append(plan, detail)
+			}
+			if err := closing(rows, rows.Err()); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(plan, "\n")
+			if !strings.Contains(text, c.index) || strings.Contains(text, "SCAN") || strings.Contains(text, "TEMP B-TREE") {
+				t.Errorf("plan, wanted %s:\n%s", c.index, text)
+			}
+		})
+	}
+}

@@ -90,7 +90,8 @@ CREATE TABLE runs (
   started_at  INTEGER NOT NULL,
   finished_at INTEGER
 ) STRICT;
-CREATE INDEX runs_session ON runs (session_id, parent_run);
+CREATE INDEX runs_session ON runs (session_id);
+CREATE INDEX runs_top ON runs (session_id) WHERE parent_run = '';
 -- At most one unfinished top-level run a session.
 CREATE UNIQUE INDEX runs_unfinished ON runs (session_id)
   WHERE parent_run = '' AND state NOT IN ('succeeded', 'failed', 'cancelled', 'exhausted');
