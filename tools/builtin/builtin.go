@@ -2,3 +2,24 @@
 //
 // Each tool is one file with a constructor; All is the one place where they are registered.
 package builtin
+
+import (
+	"io/fs"
+
+	"vitrine/tools"
+)
+
+// Deps is what the tools need. All fields are required.
+type Deps struct {
+	// Corpus holds the documents of search_mock: Markdown files with front matter, at its root.
+	Corpus fs.FS
+	// Todos reads a session's list.
+	Todos tools.TodoReader
+	// NewID gives the ids of new todos. It is safe for concurrent use.
+	NewID func() string
+}
+
+// All makes every tool of this package.
+func All(d Deps) []tools.Tool {
+	return []tools.Tool{Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID)}
+}
