@@ -10,7 +10,7 @@ import (
 // in one and not in the other. Letters of the Ctrl+X chord belong to the commands, see commandTable.
 type KeyMap struct {
 	// Keys that work everywhere.
-	NextPane, PrevPane, Escape, Stop, Palette, Chord, Tab, TabBefore, TabAfter key.Binding
+	NextPane, PrevPane, Escape, Stop, Palette, Chord, Tab, TabBefore, TabAfter, Suspend key.Binding
 	// Keys of the input.
 	Send, NewLine, Older, Newer, History, Slash, Help  key.Binding
 	ChatPageUp, ChatPageDown, ChatLineUp, ChatLineDown key.Binding
@@ -18,6 +18,8 @@ type KeyMap struct {
 	Up, Down, HalfUp, HalfDown, PageUp, PageDown, Top, Bottom key.Binding
 	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
 	TraceOf, CopyAnswer, CopyCode, Zoom, ToInput, PaneHelp    key.Binding
+	// ChordTab is the chord with a digit: that tab.
+	ChordTab key.Binding
 	// Keys of a question above the input.
 	Yes, GiveUp key.Binding
 }
@@ -44,6 +46,7 @@ func DefaultKeyMap() KeyMap {
 		Tab:       bind("Alt+1 to 9", "that tab", altDigits()...),
 		TabBefore: bind("Alt+,", "tab before", "alt+,"),
 		TabAfter:  bind("Alt+.", "tab after", "alt+."),
+		Suspend:   bind("Ctrl+Z", "to the shell; fg comes back", "ctrl+z"),
 
 		Send:         bind("Enter", "send, or queue", "enter"),
 		NewLine:      bind("Ctrl+J", "new line; also Shift+Enter, Alt+Enter", "ctrl+j", "shift+enter", "alt+enter"),
@@ -78,6 +81,8 @@ func DefaultKeyMap() KeyMap {
 		ToInput:    bind("i", "to the input", "i"),
 		PaneHelp:   bind("?", "help", "?"),
 
+		ChordTab: bind("1 to 9", "that tab", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+
 		Yes:    bind("y", "resume", "y"),
 		GiveUp: bind("x", "give up", "x"),
 	}
@@ -94,7 +99,7 @@ func altDigits() []string {
 // Groups gives the help screen's parts in order; the chord's letters follow from the commands.
 func (k KeyMap) Groups() []HelpGroup {
 	return []HelpGroup{
-		{"always", []key.Binding{k.NextPane, k.Palette, k.Tab, k.TabBefore, k.TabAfter, k.Escape, k.Stop, k.Chord}},
+		{"always", []key.Binding{k.NextPane, k.Palette, k.Tab, k.TabBefore, k.TabAfter, k.Escape, k.Stop, k.Chord, k.Suspend}},
 		{"input", []key.Binding{
 			k.Send, k.NewLine, k.Older, k.Newer, k.History, k.Slash, k.Help,
 			k.ChatPageUp, k.ChatPageDown, k.ChatLineUp, k.ChatLineDown,

@@ -1,0 +1,228 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/ui/dialog"
+	"vitrine/ui/theme"
+)
+
+// command is one thing that the user can ask for. The slash commands, the palette, the letters of the chord and the help are
+// all made of commandTable.
+type command struct {
+	title string
+	slash string // without the slash; empty: none
+	arg   string // what may follow, for the completion
+	chord key.Binding
+	run   func(m *Model, arg string) tea.Cmd
+}
+
+func letter(l, desc string) key.Binding { return bind(l, desc, l, strings.ToUpper(l)) }
+
+func commandTable() []command {
+	return []command{
+		{title: "All commands", chord: letter("p", "commands"), run: func(m *Model, _ string) tea.Cmd { return m.openPalette() }},
+		{title: "New tab", slash: "new", chord: letter("n", "new"), run: func(m *Model, _ string) tea.Cmd { return m.newTab() }},
+		{title: "Close this tab", slash: "close", chord: letter("w", "close"), run: func(m *Model, _ string) tea.Cmd { return m.askClose() }},
+		{title: "Rename this session", slash: "rename", arg: "title", chord: letter("r", "rename"), run: (*Model).rename},
+		{title: "Open a session", slash: "sessions", arg: "words", chord: letter("s", "sessions"), run: (*Model).openSessions},
+		{title: "Add a todo, or toggle one by its number", slash: "todo", arg: "text or number", run: (*Model).todo},
+		{title: "Send the last input again", slash: "retry", run: func(m *Model, _ string) tea.Cmd { return m.page().retry() }},
+		{title: "Choose the model", slash: "model", arg: "name", run: (*Model).chooseModel},
+		{title: "Start a new session in this tab", slash: "clear", run: func(m *Model, _ string) tea.Cmd { return m.askClear() }},
+		{title: "Stop the run", run: func(m *Model, _ string) tea.Cmd { return m.page().cancelRun() }},
+		{title: "Show or hide the trace", chord: letter("t", "trace"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTrace) }},
+		{title: "Show or hide the todos", chord: letter("o", "todos"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTodos) }},
+		{title: "Copy the last answer", chord: letter("y", "copy"), run: func(m *Model, _ string) tea.Cmd { return m.page().copyAnswer() }},
+		{title: "Copy the last block of code", run: func(m *Model, _ string) tea.Cmd { return m.page().copyCode() }},
+		{title: "Search the history", run: func(m *Model, _ string) tea.Cmd { return m.page().openHistory() }},
+		{title: "Tab before", chord: bind(",", "tab before", ","), run: func(m *Model, _ string) tea.Cmd { return m.step(-1) }},
+		{title: "Tab after", chord: bind(".", "tab after", "."), run: func(m *Model, _ string) tea.Cmd { return m.step(1) }},
+		{title: "Move this tab left", chord: bind("<", "move the tab left", "<"), run: func(m *Model, _ string) tea.Cmd { return m.moveTab(-1) }},
+		{title: "Move this tab right", chord: bind(">", "move the tab right", ">"), run: func(m *Model, _ string) tea.Cmd { return m.moveTab(1) }},
+		{title: "Mouse on or off", chord: letter("m", "mouse"), run: func(m *Model, _ string) tea.Cmd { return m.toggleMouse() }},
+		{title: "Dark, light or the terminal's look", chord: letter("l", "look"), run: func(m *Model, _ string) tea.Cmd { return m.nextLook() }},
+		{title: "Help", slash: "help", chord: letter("h", "help"), run: func(m *Model, _ string) tea.Cmd { return m.openHelp() }},
+		{title: "Quit", slash: "quit", chord: letter("q", "quit"), run: func(m *Model, _ string) tea.Cmd { return m.askQuit() }},
+	}
+}
+
+// The dialogs of the screen.
+const (
+	kindPalette  dialog.Kind = "palette"
+	kindSessions dialog.Kind = "sessions"
+	kindModels   dialog.Kind = "models"
+	kindHistory  dialog.Kind = "history"
+	kindRename   dialog.Kind = "rename"
+	kindDelete   dialog.Kind = "delete"
+	kindClose    dialog.Kind = "close"
+	kindClear    dialog.Kind = "clear"
+	kindQuit     dialog.Kind = "quit"
+	kindEvent    dialog.Kind = "event"
+	kindHelp     dialog.Kind = "help"
+)
+
+// ending is what becomes of a run whose tab goes away.
+type ending string
+
+const (
+	endWait   ending = "wait"
+	endLeave  ending = "leave"
+	endCancel ending = "cancel"
+)
+
+func endings(wait string) []dialog.Choice {
+	return []dialog.Choice{
+		{Key: "w", ID: string(endWait), Label: wait},
+		{Key: "l", ID: string(endLeave), Label: "leave it as it is, to be resumed later"},
+		{Key: "c", ID: string(endCancel), Label: "cancel it"},
+	}
+}
+
+// openPalette lists the commands.
+func (m *Model) openPalette() tea.Cmd {
+	items := make([]dialog.Item, 0, len(m.env.commands))
+	for i, c := range m.env.commands {
+		keys := ""
+		if k := c.chord.Help().Key; k != "" {
+			keys = "Ctrl+X " + strings.ToUpper(k)
+		}
+		slash := ""
+		if c.slash != "" {
+			slash = "/" + c.slash
+		}
+		items = append(items, dialog.Item{ID: strconv.Itoa(i), Label: c.title, Cells: []dialog.Cell{
+			{Text: slash, Left: true, Role: theme.Faint}, {Text: keys, Role: theme.Faint},
+		}})
+	}
+	return m.page().show(dialog.NewPicker(kindPalette, "COMMANDS", "", items, false, m.env.dkeys), "")
+}
+
+// openHelp shows the keys, made of the bindings that match them.
+func (m *Model) openHelp() tea.Cmd {
+	var groups []dialog.Group
+	for _, g := range m.env.keys.Groups() {
+		groups = append(groups, dialog.Group{Name: g.Name, Bindings: g.Bindings})
+	}
+	chord := dialog.Group{Name: "Ctrl+X"}
+	slash := dialog.Group{Name: "/"}
+	for _, c := range m.env.commands {
+		if c.chord.Enabled() {
+			chord.Bindings = append(chord.Bindings, c.chord)
+		}
+		if c.slash != "" {
+			name := "/" + c.slash
+			slash.Bindings = append(slash.Bindings, bind(name, strings.ToLower(c.title[:1])+c.title[1:], name))
+		}
+	}
+	chord.Bindings = append(chord.Bindings, m.env.keys.ChordTab)
+	groups = append(groups, chord, slash, dialog.Group{Name: "edit", Bindings: m.env.dkeys.Edit.Bindings()})
+	return m.page().show(dialog.NewHelp(kindHelp, groups, m.env.dkeys), "")
+}
+
+// newTab opens a new session in a tab at the end.
+func (m *Model) newTab() tea.Cmd { return m.env.newTab(m.open(), "") }
+
+// rename renames the session, by the argument or by asking.
+func (m *Model) rename(arg string) tea.Cmd {
+	p := m.page()
+	if !p.writable() {
+		return p.tell(theme.Error, p.whyNot())
+	}
+	if arg != "" {
+		return m.env.set(p.id, "rename the session", runtime.Setting{Title: &arg})
+	}
+	return p.show(dialog.NewPrompt(kindRename, "RENAME", "the title of this session", p.title, m.env.dkeys), p.id)
+}
+
+// openSessions lists what is stored.
+func (m *Model) openSessions(arg string) tea.Cmd {
+	p := m.page()
+	picker := dialog.NewPicker(kindSessions, "SESSIONS", "reading", nil, true, m.env.dkeys)
+	if arg != "" {
+		picker.Paste(arg)
+	}
+	cmd := p.show(picker, "")
+	return tea.Batch(cmd, m.env.listSessions(p.id))
+}
+
+// todo asks the agent for a todo, or toggles one; without an argument it goes to the pane.
+func (m *Model) todo(arg string) tea.Cmd {
+	p := m.page()
+	if arg == "" {
+		m.env.panes.show(paneTodos, m.w)
+		p.focusOn(paneTodos)
+		return nil
+	}
+	if !p.writable() {
+		return p.tell(theme.Error, p.whyNot())
+	}
+	n, err := strconv.Atoi(arg)
+	if err != nil {
+		return p.send("add a todo: " + arg)
+	}
+	id, ok := p.todoID(n)
+	if !ok {
+		return p.tell(theme.Error, "there is no todo "+arg)
+	}
+	return m.env.set(p.id, "toggle the todo", runtime.Setting{ToggleTodo: id})
+}
+
+// chooseModel sets the model, by the argument or from the list.
+func (m *Model) chooseModel(arg string) tea.Cmd {
+	p := m.page()
+	if !p.writable() {
+		return p.tell(theme.Error, p.whyNot())
+	}
+	if arg != "" {
+		return m.env.set(p.id, "change the model", runtime.Setting{Model: &arg})
+	}
+	models := m.env.opts.Models
+	if len(models) == 0 {
+		return p.tell(theme.Text, "model "+p.modelName()+"; /model NAME takes another")
+	}
+	items := make([]dialog.Item, 0, len(models))
+	for _, name := range models {
+		it := dialog.Item{ID: name, Label: name}
+		if name == p.modelName() {
+			it.Cells = []dialog.Cell{{Text: "now", Role: theme.Faint}}
+		}
+		items = append(items, it)
+	}
+	return p.show(dialog.NewPicker(kindModels, "MODEL", "", items, false, m.env.dkeys), "")
+}
+
+// togglePane shows or hides a pane; the focus leaves one that goes.
+func (m *Model) togglePane(which pane) tea.Cmd {
+	m.env.panes.toggle(which, m.w)
+	for _, p := range m.pages {
+		if !m.env.panes.shows(p.focus, m.w) && p.focus != paneQuestion {
+			p.focusOn(paneInput)
+		}
+	}
+	return nil
+}
+
+func (m *Model) toggleMouse() tea.Cmd {
+	m.env.mouse = !m.env.mouse
+	if m.env.mouse {
+		return m.page().tell(theme.Text, "mouse on: the wheel scrolls, Shift selects")
+	}
+	return m.page().tell(theme.Text, "mouse off: the terminal selects")
+}
+
+// nextLook goes from the terminal's look to dark to light and back.
+func (m *Model) nextLook() tea.Cmd {
+	e := m.env
+	word := map[theme.Name]string{theme.Dark: "dark", theme.Light: "light", "": "as the terminal says"}
+	next := map[theme.Name]theme.Name{"": theme.Dark, theme.Dark: theme.Light, theme.Light: ""}
+	e.look = next[e.look]
+	e.pickLook()
+	m.restyle()
+	return m.page().tell(theme.Text, "look: "+word[e.look])
+}

@@ -1,0 +1,242 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/ui/dialog"
+	"vitrine/ui/theme"
+)
+
+// Here is decided what the answers of dialogs mean, and what is asked before something is lost.
+
+// result takes what came of a dialog.
+func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
+	switch r := r.(type) {
+	case nil:
+		return nil
+	case dialog.Copied:
+		return p.copyText(r.Text)
+	case dialog.Closed:
+		p.dialog = nil
+		return nil
+	case dialog.Picked:
+		p.dialog = nil
+		return m.picked(p, r)
+	case dialog.Entered:
+		p.dialog = nil
+		return m.entered(p, r)
+	case dialog.Chosen:
+		p.dialog = nil
+		return m.chosen(p, r)
+	}
+	return nil
+}
+
+func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
+	switch r.Kind {
+	case kindPalette:
+		for i := range m.env.commands {
+			if fmt.Sprint(i) == r.ID {
+				return m.env.commands[i].run(m, "")
+			}
+		}
+	case kindHistory:
+		p.focusOn(paneInput)
+		return p.setInput(r.ID)
+	case kindModels:
+		return m.env.set(p.id, "change the model", runtime.Setting{Model: &r.ID})
+	case kindSessions:
+		return m.pickedSession(p, r)
+	}
+	return nil
+}
+
+func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
+	switch r.Act {
+	case dialog.ActRename:
+		title := ""
+		if open := m.find(r.ID); open != nil {
+			title = open.title
+		}
+		return p.show(dialog.NewPrompt(kindRename, "RENAME", "the title of "+r.ID, title, m.env.dkeys), r.ID)
+	case dialog.ActDelete:
+		if m.find(r.ID) != nil {
+			return p.tell(theme.Text, "the session is open in a tab; close that first")
+		}
+		return p.show(dialog.NewAsk(kindDelete, "DELETE", r.ID+", with all its messages", []dialog.Choice{
+			{Key: "n", ID: "no", Label: "keep it"}, {Key: "y", ID: "yes", Label: "delete it for good"},
+		}, m.env.dkeys), r.ID)
+	}
+	return m.openTab(r.ID)
+}
+
+func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
+	if r.Kind != kindRename {
+		return nil
+	}
+	if m.find(p.subject) != nil {
+		return m.env.set(p.subject, "rename the session", runtime.Setting{Title: &r.Text})
+	}
+	return m.env.renameStored(p.id, p.subject, r.Text)
+}
+
+func (m *Model) chosen(p *page, r dialog.Chosen) tea.Cmd {
+	switch r.Kind {
+	case kindDelete:
+		if r.Choice == "yes" {
+			return m.env.deleteSession(p.id, p.subject)
+		}
+	case kindClose:
+		return m.closeTab(p, ending(r.Choice))
+	case kindClear:
+		return m.clear(p, ending(r.Choice))
+	case kindQuit:
+		return m.quitBy(ending(r.Choice))
+	}
+	return nil
+}
+
+// askClose closes the tab; during a run it asks what becomes of that.
+func (m *Model) askClose() tea.Cmd {
+	p := m.page()
+	if !p.busy() || p.held != 0 {
+		return m.closeTab(p, endWait)
+	}
+	return p.show(dialog.NewAsk(kindClose, "CLOSE", "a run is on in "+p.name(), endings("close the tab; the run goes on to its end"), m.env.dkeys), p.id)
+}
+
+// askClear starts a new session in the tab; the old one stays in the picker.
+func (m *Model) askClear() tea.Cmd {
+	p := m.page()
+	if !p.busy() || p.held != 0 {
+		return m.clear(p, endWait)
+	}
+	return p.show(dialog.NewAsk(kindClear, "NEW SESSION", "a run is on in "+p.name(), endings("let it go on to its end"), m.env.dkeys), p.id)
+}
+
+func (m *Model) clear(p *page, how ending) tea.Cmd {
+	if p.id == "" {
+		return nil
+	}
+	var first tea.Cmd
+	switch {
+	case !p.busy() || p.held != 0:
+	case how == endCancel:
+		first = m.env.cancel(p.id)
+	case how == endLeave:
+		first = m.env.set(p.id, "leave the run", runtime.Setting{Leave: true})
+	default:
+		m.quit.background[p.id] = true
+	}
+	return tea.Batch(first, m.env.newTab(m.open(), p.id))
+}
+
+// askQuit leaves; during runs it asks what becomes of them.
+func (m *Model) askQuit() tea.Cmd {
+	running := m.running()
+	if len(running) == 0 || m.quit.leaving {
+		return m.leave(false)
+	}
+	fact := "a run is on"
+	if len(running) > 1 {
+		fact = fmt.Sprintf("%d runs are on", len(running))
+	}
+	return m.page().show(dialog.NewAsk(kindQuit, "QUIT", fact, endings("wait for the end, then quit"), m.env.dkeys), "")
+}
+
+func (m *Model) quitBy(how ending) tea.Cmd {
+	switch how {
+	case endWait:
+		if len(m.running()) == 0 {
+			return m.leave(false)
+		}
+		m.quit.waiting = true
+		return m.page().tell(theme.Text, "quits when the runs have ended; Esc stays")
+	case endLeave:
+		return m.leave(true)
+	}
+	return m.leave(false)
+}
+
+// listed fills the session picker.
+func (m *Model) listed(msg sessionsMsg) tea.Cmd {
+	p := m.find(msg.id)
+	if p == nil {
+		return nil
+	}
+	picker, ok := p.dialog.(*dialog.Picker)
+	if !ok || picker.Kind() != kindSessions {
+		return nil
+	}
+	if msg.err != nil {
+		p.dialog = nil
+		return p.fail("list the sessions", msg.err)
+	}
+	items := make([]dialog.Item, 0, len(msg.rows))
+	for _, r := range msg.rows {
+		items = append(items, m.sessionItem(r))
+	}
+	picker.SetItems(items)
+	return nil
+}
+
+func (m *Model) sessionItem(r runtime.SessionInfo) dialog.Item {
+	name := r.Title
+	if name == "" {
+		name = r.ID
+	}
+	turns := fmt.Sprintf("%d turns", r.TurnCount)
+	if r.TurnCount == 1 {
+		turns = "1 turn"
+	}
+	state, role := m.sessionState(r)
+	return dialog.Item{ID: r.ID, Label: name, Terms: r.Model, Cells: []dialog.Cell{
+		{Text: turns, Role: theme.Faint}, {Text: state, Left: true, Role: role}, {Text: ago(m.env.now, r.UpdatedAt), Role: theme.Faint},
+	}}
+}
+
+// sessionState says what a stored session is doing.
+func (m *Model) sessionState(r runtime.SessionInfo) (string, theme.Role) {
+	g := m.env.style.Theme.Glyphs
+	p := m.find(r.ID)
+	state := runtime.State(r.RunState)
+	unfinished := state != "" && !state.Terminal()
+	switch {
+	case r.HeldBy != 0 && !r.Own:
+		return fmt.Sprintf("in pid %d", r.HeldBy), theme.Faint
+	case p != nil && p.busy(), m.quit.background[r.ID]:
+		return g.BusyStill + " running", theme.Accent
+	case state == runtime.StateWaitingApproval:
+		return g.Question + " needs you", theme.Warn
+	case unfinished:
+		return g.Stopped + " interrupted", theme.Warn
+	case state == runtime.StateFailed:
+		return g.Failed + " failed", theme.Error
+	case p != nil:
+		return "open", theme.Faint
+	}
+	return "", theme.Faint
+}
+
+func ago(now, then time.Time) string {
+	if then.IsZero() {
+		return theme.Unknown
+	}
+	return theme.Ago(now.Sub(then))
+}
+
+// deleted ends a deletion.
+func (m *Model) deleted(msg deletedMsg) tea.Cmd {
+	p := m.find(msg.id)
+	if p == nil {
+		p = m.page()
+	}
+	if msg.err != nil {
+		return p.fail("delete the session", msg.err)
+	}
+	return p.tell(theme.Text, "deleted "+msg.target)
+}

@@ -1,0 +1,239 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+// Here stands all that waits or touches the outside. Commands run beside Update and bring a message back.
+
+const (
+	// frameTime is the least time between two batches of events: text is taken once a frame.
+	frameTime = 33 * time.Millisecond
+	// saidFor is how long a line of the status stays, stopAgain how soon a second Ctrl+C leaves.
+	saidFor   = 6 * time.Second
+	stopAgain = 2 * time.Second
+	// calmAfter is how long the input must rest before a question takes keys.
+	calmAfter = 500 * time.Millisecond
+	// followEvery is how often a session that another process holds is read.
+	followEvery = time.Second
+	// newestEvents is how many events a page reads when it opens, olderMessages how many messages it pages in.
+	newestEvents  = 2000
+	olderMessages = 100
+	// saveWithin bounds what is still done after the screen is gone.
+	saveWithin = 5 * time.Second
+)
+
+// loadTabs reads which sessions were open.
+func (e *env) loadTabs() tea.Cmd {
+	return func() tea.Msg {
+		tabs, err := e.opts.Library.Tabs(e.ctx, e.opts.User)
+		if err != nil {
+			return tabsMsg{err: fmt.Errorf("read which tabs were open: %w", err)}
+		}
+		return tabsMsg{tabs: tabs}
+	}
+}
+
+func (e *env) saveTabs(t runtime.Tabs) tea.Cmd {
+	return func() tea.Msg {
+		if err := e.opts.Library.SaveTabs(e.ctx, e.opts.User, t); err != nil {
+			return savedMsg{fmt.Errorf("keep which tabs are open: %w", err)}
+		}
+		return savedMsg{}
+	}
+}
+
+// mostIDs bounds the search for a session id that nobody has.
+const mostIDs = 1000
+
+// newTab makes a session under an id that is free.
+func (e *env) newTab(open []string, replace string) tea.Cmd {
+	return func() tea.Msg {
+		rows, err := e.opts.Library.Sessions(e.ctx, e.opts.User)
+		if err != nil {
+			return newTabMsg{err: fmt.Errorf("list sessions: %w", err)}
+		}
+		taken := append([]string(nil), open...)
+		for _, r := range rows {
+			taken = append(taken, r.ID)
+		}
+		var id string
+		for range mostIDs {
+			id = e.opts.NewSessionID(taken)
+			_, err = e.opts.Agent.Open(e.ctx, id, true)
+			if !errors.Is(err, runtime.ErrOtherUser) && !errors.Is(err, runtime.ErrHeld) {
+				break
+			}
+			taken = append(taken, id) // somebody else's
+		}
+		if err != nil {
+			return newTabMsg{err: fmt.Errorf("make a session: %w", err)}
+		}
+		return newTabMsg{id: id, replace: replace}
+	}
+}
+
+// open reads a session for its page.
+func (e *env) open(id string, create bool) tea.Cmd {
+	return func() tea.Msg {
+		snap, err := e.opts.Agent.Open(e.ctx, id, create)
+		if err != nil && !errors.Is(err, runtime.ErrHeld) {
+			return openedMsg{id: id, err: err}
+		}
+		events, err := e.opts.Library.Events(e.ctx, id, "", max(snap.Seq-newestEvents, 0), newestEvents)
+		if err != nil {
+			return openedMsg{id: id, err: fmt.Errorf("read events: %w", err)}
+		}
+		return openedMsg{id: id, snap: snap, events: events}
+	}
+}
+
+// older pages in messages before n.
+func (e *env) older(id string, n int64) tea.Cmd {
+	return func() tea.Msg {
+		rows, err := e.opts.Library.Messages(e.ctx, id, n, olderMessages)
+		return olderMsg{id, rows, err}
+	}
+}
+
+func (e *env) submit(id, text string) tea.Cmd {
+	return func() tea.Msg { return submittedMsg{id, text, e.opts.Agent.Submit(e.ctx, id, text)} }
+}
+
+func (e *env) withdraw(id, inboxID string) tea.Cmd {
+	return func() tea.Msg {
+		text, err := e.opts.Agent.Withdraw(e.ctx, id, inboxID)
+		return withdrawnMsg{id, text, err}
+	}
+}
+
+// cancel stops a run.
+func (e *env) cancel(id string) tea.Cmd {
+	return func() tea.Msg {
+		e.opts.Agent.Cancel(id)
+		return nil
+	}
+}
+
+func (e *env) set(id, what string, s runtime.Setting) tea.Cmd {
+	return func() tea.Msg { return setMsg{id, what, e.opts.Agent.Set(e.ctx, id, s)} }
+}
+
+// renameStored renames a session that may be open in no tab.
+func (e *env) renameStored(page, id, title string) tea.Cmd {
+	return func() tea.Msg {
+		const what = "rename the session"
+		if _, err := e.opts.Agent.Open(e.ctx, id, false); err != nil {
+			return setMsg{page, what, err}
+		}
+		err := e.opts.Agent.Set(e.ctx, id, runtime.Setting{Title: &title})
+		return setMsg{page, what, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
+	}
+}
+
+func (e *env) listSessions(page string) tea.Cmd {
+	return func() tea.Msg {
+		rows, err := e.opts.Library.Sessions(e.ctx, e.opts.User)
+		return sessionsMsg{page, rows, err}
+	}
+}
+
+func (e *env) deleteSession(page, id string) tea.Cmd {
+	return func() tea.Msg { return deletedMsg{page, id, e.opts.Library.DeleteSession(e.ctx, id, e.opts.User)} }
+}
+
+// closeSession gives a session up. How says what becomes of a run: it goes on to its end, is cancelled, or is left.
+func (e *env) closeSession(id string, how ending) tea.Cmd {
+	return func() tea.Msg {
+		var err error
+		switch how {
+		case endCancel:
+			e.opts.Agent.Cancel(id)
+		case endLeave:
+			err = e.opts.Agent.Set(e.ctx, id, runtime.Setting{Leave: true})
+		}
+		return closedMsg{id, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
+	}
+}
+
+// shutdown keeps the tabs and ends the engine.
+func (e *env) shutdown(t runtime.Tabs, leave bool) tea.Cmd {
+	return func() tea.Msg {
+		ctx, cancel := e.clk.WithTimeout(context.WithoutCancel(e.ctx), saveWithin)
+		defer cancel()
+		err := e.opts.Library.SaveTabs(ctx, e.opts.User, t)
+		return shutdownMsg{errors.Join(err, e.opts.Agent.Shutdown(e.ctx, leave))}
+	}
+}
+
+// follow reads what another process did.
+func (e *env) follow(id string, gen int, after int64) tea.Cmd {
+	return func() tea.Msg {
+		if err := e.clk.Sleep(e.ctx, followEvery); err != nil {
+			return nil
+		}
+		events, err := e.opts.Library.Events(e.ctx, id, "", after, newestEvents)
+		return followedMsg{id, gen, events, err}
+	}
+}
+
+// pump waits for the next batch of events, at the earliest a frame after the last one.
+func (e *env) pump(sub *trace.Subscription, last time.Time) tea.Cmd {
+	return func() tea.Msg {
+		if d := frameTime - e.clk.Now().Sub(last); d > 0 {
+			if err := e.clk.Sleep(e.ctx, d); err != nil {
+				return nil
+			}
+		}
+		batch, err := sub.Next(e.ctx)
+		if e.ctx.Err() != nil {
+			return nil
+		}
+		return eventsMsg{events: batch.Events, missed: slices.Sorted(maps.Keys(batch.Missed)), err: err}
+	}
+}
+
+// tick waits for the next phase of the spinners.
+func (e *env) tick() tea.Cmd {
+	return func() tea.Msg {
+		now := e.clk.Now()
+		if err := e.clk.Sleep(e.ctx, now.Truncate(phaseLength).Add(phaseLength).Sub(now)); err != nil {
+			return nil
+		}
+		return tickMsg{}
+	}
+}
+
+// after brings a message in a while.
+func (e *env) after(d time.Duration, msg tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		if err := e.clk.Sleep(e.ctx, d); err != nil {
+			return nil
+		}
+		return msg
+	}
+}
+
+// watchNotices waits for the next condition of the program.
+func (e *env) watchNotices() tea.Cmd {
+	if e.opts.Notices == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		n, err := e.opts.Notices(e.ctx)
+		if e.ctx.Err() != nil {
+			return nil
+		}
+		return noticeMsg{n, err}
+	}
+}

@@ -1,0 +1,181 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// dockRows draws what stands between the panes and the input: conditions, waits, the question, the completion. The most
+// urgent is the lowest; when there is no room the upper ones go.
+func (p *page) dockRows(w int, notices []Notice) []string {
+	s := p.env.style
+	var rows []string
+	add := func(left []line.Span, right ...line.Span) {
+		rows = append(rows, s.Row(theme.OnRaised, w, left, right...))
+	}
+	for _, n := range notices {
+		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Say(theme.Text, s.Text(n.Text))})
+	}
+	if p.held != 0 {
+		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "READ ONLY  "),
+			line.Say(theme.Text, fmt.Sprintf("open in process %d; Enter asks again", p.held))})
+	}
+	p.retryRows(add)
+	if u := p.unsaved; u != nil {
+		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, "NOT SAVED  "), line.Say(theme.Text, s.Text(u.Message))})
+		add([]line.Span{line.Say(theme.Faint, "   This tab waits. Text and input stay here until stored. "+s.Text(u.Todo))})
+	}
+	p.questionRows(add)
+	p.completionRows(add)
+	return rows
+}
+
+func (p *page) retryRows(add func([]line.Span, ...line.Span)) {
+	r := p.run.retry
+	if r == nil || !p.run.active {
+		return
+	}
+	s := p.env.style
+	left := max(r.until.Sub(p.env.now), 0)
+	when := fmt.Sprintf("again in %s, %d of %d ", seconds(left), r.data.Attempt+1, r.data.Max)
+	head := retryWord(r.data.Status)
+	add([]line.Span{line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, head+"  "), line.Say(theme.Text, s.Text(r.data.Cause))}, line.Say(theme.Faint, when))
+	add([]line.Span{line.Say(theme.Faint, "   Nothing is lost. Esc stops trying; /model changes it.")})
+}
+
+// retryWord names what went wrong by the status of the answer.
+func retryWord(status int) string {
+	switch {
+	case status == 0:
+		return "NO CONNECTION"
+	case status == 429:
+		return "TOO MANY REQUESTS"
+	case status >= 500:
+		return "SERVER ERROR"
+	}
+	return fmt.Sprintf("HTTP %d", status)
+}
+
+// seconds counts down at 1 Hz: the last second is 1.
+func seconds(d time.Duration) string {
+	n := int((d + time.Second - 1) / time.Second)
+	if n >= 60 {
+		return theme.Duration(time.Duration(n) * time.Second)
+	}
+	return fmt.Sprintf("%d s", n)
+}
+
+func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
+	r := p.interrupted
+	if r == nil || p.held != 0 {
+		return
+	}
+	s := p.env.style
+	mark := " "
+	if p.focus == paneQuestion {
+		mark = s.Theme.Glyphs.Here
+	}
+	when := ""
+	if !r.StartedAt.IsZero() {
+		if when = theme.Ago(p.env.now.Sub(r.StartedAt)); when != "now" {
+			when += " ago"
+		}
+	}
+	fact := fmt.Sprintf("turn %d, step %d", r.Turn, r.Step)
+	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "INTERRUPTED  "), line.Say(theme.Text, fact)}, line.Say(theme.Faint, when+" "))
+	add([]line.Span{line.Say(theme.Text, "   Go on where it stopped?  "), line.Bold(theme.Accent, "y"), line.Say(theme.Text, " resume   "), line.Bold(theme.Accent, "x"), line.Say(theme.Text, " give up   new input gives it up too")})
+}
+
+func (p *page) completionRows(add func([]line.Span, ...line.Span)) {
+	s := p.env.style
+	c := &p.complete
+	first := min(max(c.at-mostMatches+1, 0), c.at)
+	for i := first; i < min(len(c.matches), first+mostMatches); i++ {
+		m := c.matches[i]
+		mark, role := " ", theme.Text
+		if i == c.at {
+			mark, role = s.Theme.Glyphs.Here, theme.Strong
+		}
+		name := "/" + m.slash
+		if m.arg != "" {
+			name += " " + m.arg
+		}
+		right := ""
+		if i == c.at {
+			right = "Enter run   Tab fill in "
+		}
+		add([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == c.at, s.Metrics.Fit(name, 24)), line.Say(theme.Faint, "  "+m.title)}, line.Say(theme.Faint, right))
+	}
+}
+
+// suggestion is something to try in an empty session.
+type suggestion struct{ text, shows string }
+
+func suggestions() []suggestion {
+	return []suggestion{
+		{"what is (17+5)*3?", "a tool, step by step"},
+		{"remember that the deploy is on Friday", "memory"},
+		{"add a todo: submit the report", "sidebar"},
+	}
+}
+
+// emptyRows fills the chat of an empty session: the banner, and what one can try.
+func (p *page) emptyRows(w, h int) []string {
+	s := p.env.style
+	width := min(w, 76)
+	var body []string
+	row := func(left []line.Span, right ...line.Span) {
+		body = append(body, s.Row(theme.OnBase, width, left, right...)+s.Blank(theme.OnBase, w-width))
+	}
+	for i, text := range p.env.opts.Banner {
+		for _, part := range s.Metrics.Wrap(s.Text(text), max(width-2, 1)) {
+			row([]line.Span{line.Weight(bannerRole(i), i == 0, " "+part)})
+		}
+	}
+	if len(body) > 0 {
+		row(nil)
+	}
+	row([]line.Span{line.Bold(theme.Strong, " TRY")}, line.Say(theme.Faint, "Down, Enter "))
+	for i, t := range suggestions() {
+		mark, role := " ", theme.Text
+		if i == p.try {
+			mark, role = s.Theme.Glyphs.Here, theme.Strong
+		}
+		row([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == p.try, t.text)}, line.Say(theme.Faint, t.shows+" "))
+	}
+	if over := len(body) - h; over > 0 {
+		body = body[over:]
+	}
+	rows := make([]string, 0, h)
+	for len(rows)+len(body) < h-1 {
+		rows = append(rows, s.Blank(theme.OnBase, w))
+	}
+	rows = append(rows, body...)
+	for len(rows) < h {
+		rows = append(rows, s.Blank(theme.OnBase, w))
+	}
+	return rows
+}
+
+func bannerRole(i int) theme.Role {
+	if i == 0 {
+		return theme.Strong
+	}
+	return theme.Faint
+}
+
+// noteRows fills the chat while there is no session to show.
+func noteRows(s line.Style, w, h int, text string) []string {
+	rows := make([]string, 0, h)
+	for _, part := range s.Metrics.Wrap(s.Text(text), max(w-3, 1)) {
+		rows = append(rows, s.Theme.Paint(theme.Faint, theme.OnBase, false, s.Metrics.Fit("  "+part, w)))
+	}
+	for len(rows) < h {
+		rows = append(rows, s.Theme.Paint(theme.Text, theme.OnBase, false, paint.Spaces(w)))
+	}
+	return rows[:h]
+}

@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"vitrine/runtime/clock"
+	"vitrine/ui/dialog"
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// env is what root and pages share: the ports, the clock and the look. Only the root changes it, in Update.
+type env struct {
+	opts     Options
+	clk      clock.Clock
+	ctx      context.Context // ends when the program leaves
+	keys     KeyMap
+	dkeys    dialog.Keys
+	commands []command
+	style    line.Style
+	panes    panes
+	now      time.Time
+	// light is what the terminal said of its background; look is the user's choice over it, empty: none.
+	light bool
+	look  theme.Name
+	mouse bool
+}
+
+// phaseLength is how long a spinner shows one of its signs; all turn together.
+const phaseLength = 100 * time.Millisecond
+
+func newEnv(ctx context.Context, opts Options) *env {
+	e := &env{
+		opts: opts, clk: opts.Clock, ctx: ctx, keys: DefaultKeyMap(), dkeys: dialog.DefaultKeys(), commands: commandTable(),
+		panes: defaultPanes(), mouse: true,
+	}
+	e.style.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor})
+	e.touch()
+	return e
+}
+
+// touch takes the time of this Update.
+func (e *env) touch() {
+	e.now = e.clk.Now()
+	e.style.Phase = int(e.now.UnixMilli() / phaseLength.Milliseconds() % 1000)
+}
+
+// themed makes the theme again with one thing changed.
+func (e *env) themed(change func(*theme.Options)) {
+	o := e.style.Theme.Options()
+	change(&o)
+	if o != e.style.Theme.Options() {
+		e.style.Theme = theme.New(o)
+	}
+}
+
+// pickLook sets the colours by the user's choice, else by the terminal's background.
+func (e *env) pickLook() {
+	e.themed(func(o *theme.Options) {
+		switch {
+		case e.look != "":
+			o.Name = e.look
+		case e.light:
+			o.Name = theme.Light
+		default:
+			o.Name = theme.Dark
+		}
+	})
+}
+
+func (e *env) metrics(m paint.Metrics) { e.style.Metrics = m }

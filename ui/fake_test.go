@@ -1,0 +1,407 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// fake stands for engine, store and bus: sessions in memory, runs played by hand. Its methods are those of the ports, and
+// below them the test's.
+type fake struct {
+	mu       sync.Mutex
+	clk      clock.Clock
+	bus      *trace.Bus
+	sessions map[string]*fakeSession
+	tabs     runtime.Tabs
+	order    []string // calls worth looking at
+	fail     map[string]error
+	park     *clock.Latch // when set, Submit waits for it
+	shut     int
+	left     bool
+	ids      int
+}
+
+type fakeSession struct {
+	row     runtime.SessionRow
+	msgs    []runtime.MessageRow
+	todos   []tools.Todo
+	inbox   []runtime.InboxRow
+	events  []trace.Event
+	run     *runtime.RunRow
+	running bool
+	held    int
+	meter   trace.Meter
+	notice  string
+	steps   int
+	calls   int
+	text    string
+}
+
+func newFake(c clock.Clock) *fake {
+	return &fake{clk: c, bus: trace.NewBus(c), sessions: map[string]*fakeSession{}, fail: map[string]error{}}
+}
+
+func (f *fake) Subscribe(buffer int) *trace.Subscription { return f.bus.Subscribe(buffer) }
+
+func (f *fake) note(format string, args ...any) {
+	f.order = append(f.order, fmt.Sprintf(format, args...))
+}
+
+// session makes a session by hand.
+func (f *fake) session(id string) *fakeSession {
+	s := f.sessions[id]
+	if s == nil {
+		s = &fakeSession{row: runtime.SessionRow{ID: id, UserID: "ann", NextN: 1, NextSeq: 1, CreatedAt: f.clk.Now(), UpdatedAt: f.clk.Now()},
+			meter: trace.Meter{System: 900, Limit: 6000, MaxTurns: 20, Estimated: true}}
+		f.sessions[id] = s
+	}
+	return s
+}
+
+func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("open %s", id)
+	if err := f.fail["open"]; err != nil {
+		return runtime.Snapshot{}, err
+	}
+	s := f.sessions[id]
+	if s == nil {
+		if !create {
+			return runtime.Snapshot{}, fmt.Errorf("open session %s: %w", id, runtime.ErrNotFound)
+		}
+		s = f.session(id)
+	}
+	snap := runtime.Snapshot{
+		Session: s.row, Messages: slices.Clone(s.msgs), Todos: slices.Clone(s.todos), Inbox: slices.Clone(s.inbox),
+		Running: s.running, Meter: s.meter, Seq: s.row.NextSeq - 1, HeldBy: s.held, Notice: s.notice,
+	}
+	if s.run != nil {
+		r := *s.run
+		snap.Run = &r
+	}
+	if s.held != 0 {
+		return snap, &runtime.HeldError{SessionID: id, PID: s.held}
+	}
+	return snap, nil
+}
+
+func (f *fake) Close(_ context.Context, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("close %s", id)
+	return f.fail["close"]
+}
+
+func (f *fake) Submit(ctx context.Context, id, text string) error {
+	if f.park != nil {
+		if err := f.park.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("submit %s %q", id, text)
+	if err := f.fail["submit"]; err != nil {
+		return err
+	}
+	s := f.sessions[id]
+	if s.running {
+		f.ids++
+		row := runtime.InboxRow{ID: fmt.Sprintf("in%d", f.ids), SessionID: id, Text: text, CreatedAt: f.clk.Now()}
+		s.inbox = append(s.inbox, row)
+		f.emit(id, true, trace.InputQueuedData{ID: row.ID, Text: text, Action: "queued"})
+		return nil
+	}
+	f.begin(id, text)
+	return nil
+}
+
+func (f *fake) Cancel(id string) {
+	f.mu.Lock()
+	s := f.sessions[id]
+	f.note("cancel %s", id)
+	running := s != nil && s.running
+	f.mu.Unlock()
+	if running {
+		f.end(id, "cancelled", "user", "[cancelled]")
+	}
+}
+
+func (f *fake) Withdraw(_ context.Context, id, inboxID string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	for i, r := range s.inbox {
+		if r.ID == inboxID {
+			s.inbox = slices.Delete(s.inbox, i, i+1)
+			f.emit(id, true, trace.InputQueuedData{ID: r.ID, Text: r.Text, Action: "withdrawn"})
+			return r.Text, nil
+		}
+	}
+	return "", fmt.Errorf("withdraw: %w", runtime.ErrNotFound)
+}
+
+func (f *fake) Set(_ context.Context, id string, c runtime.Setting) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail["set"]; err != nil {
+		return err
+	}
+	s := f.sessions[id]
+	switch {
+	case c.Title != nil:
+		s.row.Title = *c.Title
+		f.emit(id, true, trace.SessionData{Action: "renamed", Title: *c.Title})
+	case c.Model != nil:
+		s.row.Model = *c.Model
+		f.emit(id, true, trace.SessionData{Action: "model", Model: *c.Model})
+	case c.ToggleTodo != "":
+		for i := range s.todos {
+			if t := &s.todos[i]; t.ID == c.ToggleTodo {
+				t.Completed = !t.Completed
+				action := map[bool]string{true: "completed", false: "reopened"}[t.Completed]
+				f.emit(id, true, trace.TodoData{ID: t.ID, Text: t.Text, Completed: t.Completed, Action: action})
+			}
+		}
+	case c.Leave:
+		f.note("leave %s", id)
+		s.running = false
+	case c.Resume != nil:
+		f.note("resume %s %v", id, *c.Resume)
+		if *c.Resume {
+			s.running = true
+			f.emit(id, false, trace.StateData{State: "waiting_model"})
+		} else {
+			s.run = nil
+		}
+	}
+	return nil
+}
+
+func (f *fake) Shutdown(_ context.Context, leave bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("shutdown leave=%v", leave)
+	f.shut++
+	f.left = leave
+	return f.fail["shutdown"]
+}
+
+func (f *fake) Sessions(context.Context, string) ([]runtime.SessionInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []runtime.SessionInfo
+	for id, s := range f.sessions {
+		info := runtime.SessionInfo{ID: id, UserID: "ann", Title: s.row.Title, TurnCount: s.row.TurnCount, UpdatedAt: s.row.UpdatedAt, HeldBy: s.held}
+		if s.run != nil {
+			info.RunState = string(s.run.State)
+		}
+		out = append(out, info)
+	}
+	slices.SortFunc(out, func(a, b runtime.SessionInfo) int { return compare(a.ID, b.ID) })
+	return out, f.fail["sessions"]
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (f *fake) Messages(_ context.Context, id string, before int64, limit int) ([]runtime.MessageRow, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []runtime.MessageRow
+	for _, m := range f.sessions[id].msgs {
+		if before == 0 || m.N < before {
+			out = append(out, m)
+		}
+	}
+	return out[max(len(out)-limit, 0):], nil
+}
+
+func (f *fake) Events(_ context.Context, id, _ string, after int64, limit int) ([]trace.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	if s == nil {
+		return nil, nil
+	}
+	var out []trace.Event
+	for _, e := range s.events {
+		if e.Seq > after && len(out) < limit {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func (f *fake) Runs(context.Context, string, int) ([]runtime.RunRow, error) { return nil, nil }
+
+func (f *fake) Todos(_ context.Context, id string) ([]tools.Todo, error) {
+	return f.sessions[id].todos, nil
+}
+
+func (f *fake) DeleteSession(_ context.Context, id, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("delete %s", id)
+	delete(f.sessions, id)
+	return f.fail["delete"]
+}
+
+func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error) { return f.tabs, f.fail["tabs"] }
+
+func (f *fake) SaveTabs(_ context.Context, _ string, t runtime.Tabs) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tabs = runtime.Tabs{Sessions: slices.Clone(t.Sessions), Active: t.Active}
+	return f.fail["savetabs"]
+}
+
+// emit publishes an event of the current run, with a seq when it is stored. The mutex is held.
+func (f *fake) emit(id string, stored bool, d trace.Data) {
+	s := f.sessions[id]
+	e := trace.Event{TS: f.clk.Now(), SessionID: id, Name: d.EventName(), Data: d, Turn: s.row.TurnCount, Step: s.steps}
+	if s.run != nil {
+		e.RunID = s.run.ID
+	}
+	if stored {
+		e.Seq = s.row.NextSeq
+		s.row.NextSeq++
+		s.events = append(s.events, e)
+	}
+	f.bus.Publish(e)
+}
+
+func (f *fake) message(id string, m runtime.MessageRow) int64 {
+	s := f.sessions[id]
+	m.SessionID, m.N, m.CreatedAt = id, s.row.NextN, f.clk.Now()
+	s.row.NextN++
+	if s.run != nil {
+		m.RunID = s.run.ID
+	}
+	s.msgs = append(s.msgs, m)
+	return m.N
+}
+
+// begin starts a run. The mutex is held.
+func (f *fake) begin(id, text string) {
+	s := f.sessions[id]
+	f.ids++
+	s.row.TurnCount++
+	s.steps, s.calls = 0, 0
+	s.run = &runtime.RunRow{ID: fmt.Sprintf("run%d", f.ids), SessionID: id, Turn: s.row.TurnCount, State: runtime.StateCreated, StartedAt: f.clk.Now()}
+	s.running = true
+	if s.row.Title == "" {
+		s.row.Title = text
+		f.emit(id, true, trace.SessionData{Action: "renamed", Title: text})
+	}
+	n := f.message(id, runtime.MessageRow{Kind: llm.KindUser, Role: llm.RoleUser, Content: text})
+	f.emit(id, true, trace.RunStartData{Input: text, Model: "mock", N: n})
+	s.steps = 1
+	meter := s.meter
+	meter.Window, meter.Turns = 40*s.row.TurnCount, s.row.TurnCount
+	s.meter = meter
+	f.emit(id, false, trace.StateData{State: string(runtime.StateWaitingModel), Meter: &meter})
+}
+
+// stream adds text to the reply.
+func (f *fake) stream(id, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions[id].text += text
+	f.emit(id, false, trace.DeltaData{Kind: "text", Text: text})
+}
+
+// tool ends the model call with one call, and runs it.
+func (f *fake) tool(id, name, args, result, summary string) {
+	f.toolStart(id, name, args)
+	f.toolEnd(id, name, result, summary)
+}
+
+func (f *fake) toolStart(id, name, args string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	f.modelDone(id, 1, "tool_calls")
+	s.calls++
+	call := fmt.Sprintf("%s-call%d", s.run.ID, s.calls)
+	f.message(id, runtime.MessageRow{Kind: llm.KindAssistant, Role: llm.RoleAssistant, Step: s.steps, Content: s.text,
+		ToolCalls: []llm.ToolCall{{ID: call, Name: name, Arguments: args}}})
+	s.text = ""
+	f.emit(id, true, trace.ToolCallData{ID: call, CallID: call, Tool: name, Effect: "read_only", Arguments: json.RawMessage(args), Status: "started"})
+	f.emit(id, false, trace.StateData{State: string(runtime.StateExecuting)})
+}
+
+func (f *fake) toolEnd(id, name, result, summary string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	call := fmt.Sprintf("%s-call%d", s.run.ID, s.calls)
+	f.message(id, runtime.MessageRow{Kind: llm.KindTool, Role: llm.RoleTool, ToolCallID: call, ToolName: name, Step: s.steps, Content: result})
+	f.emit(id, true, trace.ToolResultData{ID: call, CallID: call, Tool: name, Status: "done", OK: true, Result: json.RawMessage(result), DurationMS: 41, Bytes: len(result), Summary: summary})
+	s.steps++
+	f.emit(id, false, trace.StateData{State: string(runtime.StateWaitingModel)})
+}
+
+// todo adds a todo.
+func (f *fake) todo(id, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	f.ids++
+	t := tools.Todo{ID: fmt.Sprintf("todo%d", f.ids), Text: text, CreatedAt: f.clk.Now()}
+	s.todos = append(s.todos, t)
+	f.emit(id, true, trace.TodoData{ID: t.ID, Text: text, Action: "added"})
+}
+
+func (f *fake) modelDone(id string, calls int, finish string) {
+	s := f.sessions[id]
+	prompt, completion, cached, ttft := 3112, 166, 2209, int64(380)
+	f.emit(id, true, trace.LLMCallData{Model: "mock", LatencyMS: 1900, TTFTMS: &ttft, PromptTokens: &prompt, CompletionTokens: &completion, CachedTokens: &cached,
+		ToolCallCount: calls, FinishReason: finish, Attempts: 1, Text: s.text, StartedAt: f.clk.Now().Add(-1900 * 1e6)})
+}
+
+// answer ends the run with what was streamed.
+func (f *fake) answer(id string) {
+	f.mu.Lock()
+	text := f.sessions[id].text
+	f.modelDone(id, 0, "stop")
+	f.mu.Unlock()
+	f.end(id, "succeeded", "", text)
+}
+
+// end closes the run, and starts the next input that waits.
+func (f *fake) end(id, state, reason, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sessions[id]
+	n := f.message(id, runtime.MessageRow{Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: text, Step: s.steps})
+	f.emit(id, true, trace.AnswerData{Text: text, N: n, Fixed: state != "succeeded"})
+	if state == "failed" {
+		f.emit(id, true, trace.ErrorData{Message: "the model failed", Why: "HTTP 500", Todo: "/retry sends it again", Stored: true})
+	}
+	f.emit(id, true, trace.RunEndData{State: state, Reason: reason, Steps: s.steps, Calls: s.calls, Tokens: 3278, DurationMS: 2300})
+	s.run, s.running, s.text = nil, false, ""
+	if len(s.inbox) > 0 {
+		next := s.inbox[0]
+		s.inbox = s.inbox[1:]
+		f.emit(id, true, trace.InputQueuedData{ID: next.ID, Text: next.Text, Action: "taken"})
+		f.begin(id, next.Text)
+	}
+}

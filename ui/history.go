@@ -1,0 +1,74 @@
+package ui
+
+import "slices"
+
+// history is what was sent or cleared in one session, oldest first, and where Up and Down stand in it.
+type history struct {
+	entries []string
+	at      int    // len(entries): at the draft
+	draft   string // what was in the input before Up
+}
+
+// mostEntries bounds the history of a session.
+const mostEntries = 500
+
+// add appends an entry and goes to the end; the same as the last one is not added again.
+func (h *history) add(text string) {
+	if text != "" && (len(h.entries) == 0 || h.entries[len(h.entries)-1] != text) {
+		h.entries = append(h.entries, text)
+		if over := len(h.entries) - mostEntries; over > 0 {
+			h.entries = append([]string(nil), h.entries[over:]...)
+		}
+	}
+	h.at, h.draft = len(h.entries), ""
+}
+
+// load replaces the entries by those of a stored session and keeps what was added here.
+func (h *history) load(stored []string) {
+	own := h.entries
+	h.entries = nil
+	for _, s := range stored {
+		h.add(s)
+	}
+	for _, s := range own {
+		if !slices.Contains(stored, s) {
+			h.add(s)
+		}
+	}
+	h.at = len(h.entries)
+}
+
+// older gives the entry before the place; now is the text in the input, kept as the draft at the first step.
+func (h *history) older(now string) (string, bool) {
+	if h.at == len(h.entries) {
+		h.draft = now
+	}
+	if h.at == 0 {
+		return "", false
+	}
+	h.at--
+	return h.entries[h.at], true
+}
+
+// newer gives the entry after the place, the draft at the end.
+func (h *history) newer() (string, bool) {
+	if h.at >= len(h.entries) {
+		return "", false
+	}
+	h.at++
+	if h.at == len(h.entries) {
+		return h.draft, true
+	}
+	return h.entries[h.at], true
+}
+
+// browsing says that the input shows an entry.
+func (h *history) browsing() bool { return h.at < len(h.entries) }
+
+// last is the newest entry.
+func (h *history) last() string {
+	if len(h.entries) == 0 {
+		return ""
+	}
+	return h.entries[len(h.entries)-1]
+}

@@ -1,0 +1,114 @@
+package ui
+
+import (
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+// pageMsg is a message for the page of one session. Those of a page that was closed meanwhile are dropped.
+type pageMsg interface{ session() string }
+
+// What commands bring back.
+type (
+	// tabsMsg is what was open when the program left last; fresh is the id of a session to make.
+	tabsMsg struct {
+		tabs  runtime.Tabs
+		fresh string
+		err   error
+	}
+	// newTabMsg is a session that was made for a new tab, at the place of the tab that it replaces or -1.
+	newTabMsg struct {
+		id      string
+		replace string
+		err     error
+	}
+	// openedMsg is a session as stored, with the newest of its events.
+	openedMsg struct {
+		id     string
+		snap   runtime.Snapshot
+		events []trace.Event
+		err    error
+	}
+	// olderMsg is a page of older messages.
+	olderMsg struct {
+		id       string
+		messages []runtime.MessageRow
+		err      error
+	}
+	// submittedMsg is the end of a Submit; the text is the one that was sent.
+	submittedMsg struct {
+		id, text string
+		err      error
+	}
+	// withdrawnMsg is a queued input that was taken back.
+	withdrawnMsg struct {
+		id, text string
+		err      error
+	}
+	// setMsg is the end of a Set; what says what was to change, for the case that it failed.
+	setMsg struct {
+		id, what string
+		err      error
+	}
+	// followedMsg is what another process did in a session that it holds.
+	followedMsg struct {
+		id     string
+		gen    int
+		events []trace.Event
+		err    error
+	}
+	// expiredMsg takes a line of the status away.
+	expiredMsg struct {
+		id  string
+		gen int
+	}
+	// calmMsg says that the input was quiet for a while, so that a question may take keys.
+	calmMsg struct {
+		id  string
+		gen int
+	}
+	// closedMsg is a session that was given up, for a tab that was closed.
+	closedMsg struct {
+		id  string
+		err error
+	}
+	// sessionsMsg is the list for the picker.
+	sessionsMsg struct {
+		id   string
+		rows []runtime.SessionInfo
+		err  error
+	}
+	// deletedMsg is the end of a deletion.
+	deletedMsg struct {
+		id, target string
+		err        error
+	}
+	// savedMsg is the end of SaveTabs.
+	savedMsg struct{ err error }
+	// eventsMsg is a batch from the bus.
+	eventsMsg struct {
+		events []trace.Event
+		missed []string // sessions whose events with a seq were lost on the way
+		err    error
+	}
+	// tickMsg moves spinners and clocks.
+	tickMsg struct{}
+	// noticeMsg is a standing condition of the program.
+	noticeMsg struct {
+		notice Notice
+		err    error
+	}
+	// forgetStopMsg ends the time in which a second Ctrl+C leaves.
+	forgetStopMsg struct{ gen int }
+	// shutdownMsg is the end of the engine.
+	shutdownMsg struct{ err error }
+)
+
+func (m openedMsg) session() string    { return m.id }
+func (m olderMsg) session() string     { return m.id }
+func (m submittedMsg) session() string { return m.id }
+func (m withdrawnMsg) session() string { return m.id }
+func (m setMsg) session() string       { return m.id }
+func (m followedMsg) session() string  { return m.id }
+func (m expiredMsg) session() string   { return m.id }
+func (m calmMsg) session() string      { return m.id }

@@ -1,0 +1,285 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/trace"
+	"vitrine/ui/dialog"
+	"vitrine/ui/input"
+	"vitrine/ui/theme"
+)
+
+// page is one tab: a session as folded from its events, and what the user does with it.
+type page struct {
+	env *env
+	id  string // empty while it is not known which session it shows
+
+	// What the session is.
+	title, model string
+	loaded       bool
+	broken       string // why it could not be opened
+	seq          int64  // the last stored event that was taken
+	early        []trace.Event
+	held         int // the process that holds it, 0: this one
+	followGen    int
+	run          runState
+	meter        trace.Meter
+	inbox        []runtime.InboxRow
+	interrupted  *runtime.RunRow
+	unsaved      *trace.ErrorData // an error that could not be stored: what is shown may not be saved
+	unseen       bool             // a run ended while the tab was hidden
+
+	// What it shows.
+	columns columns
+	lay     layout
+
+	// What the user does.
+	edit      *input.Editor
+	history   history
+	complete  completion
+	try       int // the suggestion of an empty session, -1: none
+	focus     pane
+	dialog    dialog.Dialog
+	subject   string // the session that the dialog is about
+	said      say
+	sending   bool
+	typeahead []tea.Msg // keys and pastes that came while an input was being stored
+	typed     int       // counts changes of the input
+	calm      bool      // the input is empty and was quiet: a question takes keys
+	want      request
+}
+
+// request is what a page asks the root for.
+type request struct {
+	help    bool
+	command *command
+	arg     string
+}
+
+// mostEarly bounds the events kept for a page that is still opening; when more come it is read again.
+const mostEarly = 10000
+
+func newPage(e *env, id string) *page {
+	p := &page{env: e, id: id, model: e.opts.Model, try: -1, edit: input.New(e.dkeys.Edit, e.style.Cells, dialog.Clean)}
+	p.columns = newColumns(e)
+	return p
+}
+
+// restyle takes another look.
+func (p *page) restyle() {
+	p.edit.SetCells(p.env.style.Cells)
+	p.columns.restyle(p.env)
+}
+
+// modelName is the model of the session.
+func (p *page) modelName() string {
+	if p.model == "" {
+		return p.env.opts.Model
+	}
+	return p.model
+}
+
+// busy says that a run is on.
+func (p *page) busy() bool { return p.run.active }
+
+// moves says that something on the page turns or counts.
+func (p *page) moves() bool {
+	return p.run.active || p.sending || p.id == "" || !p.loaded && p.broken == ""
+}
+
+// writable says that this process may change the session now.
+func (p *page) writable() bool { return p.loaded && p.held == 0 }
+
+// whyNot says why it may not.
+func (p *page) whyNot() string {
+	switch {
+	case p.broken != "":
+		return p.broken
+	case !p.loaded:
+		return "the session is still opening"
+	}
+	return fmt.Sprintf("read only: the session is open in process %d", p.held)
+}
+
+// mark is the tab's sign.
+func (p *page) mark() tabMark {
+	failed := p.run.state == runtime.StateFailed || p.run.state == runtime.StateExhausted
+	switch {
+	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.interrupted != nil && p.held == 0:
+		return markNeedsYou
+	case p.run.active:
+		return markRunning
+	case p.broken != "", failed && p.unseen:
+		return markFailed
+	case p.unseen:
+		return markDone
+	}
+	return markNone
+}
+
+// opened takes a session as stored.
+func (p *page) opened(msg openedMsg) tea.Cmd {
+	if msg.err != nil {
+		p.broken = "cannot open: " + msg.err.Error()
+		return p.tell(theme.Error, p.broken)
+	}
+	s := msg.snap
+	p.title, p.model = s.Session.Title, s.Session.Model
+	p.broken, p.loaded, p.seq, p.held = "", true, s.Seq, s.HeldBy
+	p.meter, p.inbox, p.unsaved = s.Meter, s.Inbox, nil
+	p.run, p.interrupted = runState{}, nil
+	for _, e := range msg.events {
+		p.run.apply(e)
+	}
+	if p.run.active && (s.Run == nil || s.Run.ID != p.run.id) {
+		p.run.active = false // its end was told of before the events that were read
+	}
+	if s.Run != nil {
+		p.run.resume(*s.Run, s.Running || s.HeldBy != 0)
+		if !s.Running && s.HeldBy == 0 {
+			p.interrupted = s.Run
+		}
+	}
+	var sent []string
+	for _, m := range s.Messages {
+		if m.Kind == llm.KindUser {
+			sent = append(sent, m.Content)
+		}
+	}
+	p.history.load(sent)
+	p.columns.load(s, msg.events)
+	early := p.early
+	p.early = nil
+	cmds := []tea.Cmd{p.followed(), p.rest()}
+	for _, e := range early {
+		if e.Seq == 0 || e.Seq > s.Seq {
+			cmds = append(cmds, p.event(e))
+		}
+	}
+	if s.Notice != "" && p.interrupted == nil {
+		cmds = append(cmds, p.tell(theme.Text, s.Notice))
+	}
+	return tea.Batch(cmds...)
+}
+
+// followed goes on reading a session that another process holds.
+func (p *page) followed() tea.Cmd {
+	p.followGen++
+	if p.held == 0 {
+		return nil
+	}
+	return p.env.follow(p.id, p.followGen, p.seq)
+}
+
+// reload reads the session again: events were missed.
+func (p *page) reload() tea.Cmd {
+	p.loaded = false
+	return p.env.open(p.id, false)
+}
+
+// event folds one event in.
+func (p *page) event(e trace.Event) tea.Cmd {
+	if !p.loaded {
+		if len(p.early) < mostEarly {
+			p.early = append(p.early, e)
+		} else if e.Seq > 0 && p.broken == "" {
+			p.early = nil
+			return p.reload()
+		}
+		return nil
+	}
+	if e.Seq > 0 {
+		if e.Seq <= p.seq {
+			return nil
+		}
+		p.seq, p.unsaved = e.Seq, nil
+	}
+	p.run.apply(e)
+	p.columns.apply(e)
+	switch d := e.Data.(type) {
+	case trace.StateData:
+		if d.Meter != nil {
+			p.meter = *d.Meter
+		}
+	case trace.RunStartData:
+		p.interrupted = nil
+		if p.held != 0 {
+			p.history.add(d.Input)
+		}
+	case trace.RunEndData:
+		p.interrupted = nil
+		p.unseen = true
+	case trace.SessionData:
+		return p.changed(d)
+	case trace.InputQueuedData:
+		p.queue(d, e.TS)
+	case trace.ErrorData:
+		if !d.Stored {
+			p.unsaved = &d
+		}
+	}
+	return nil
+}
+
+// changed takes a change of the session itself.
+func (p *page) changed(d trace.SessionData) tea.Cmd {
+	switch d.Action {
+	case "renamed", "created":
+		if d.Title != "" {
+			p.title = d.Title
+		}
+	case "model":
+		p.model = d.Model
+	case "taken_over", "held":
+		return p.reload()
+	}
+	return nil
+}
+
+// queue keeps what waits for its turn.
+func (p *page) queue(d trace.InputQueuedData, at time.Time) {
+	rest := p.inbox[:0:0]
+	for _, r := range p.inbox {
+		if r.ID != d.ID {
+			rest = append(rest, r)
+		}
+	}
+	if d.Action == "queued" {
+		rest = append(rest, runtime.InboxRow{ID: d.ID, SessionID: p.id, Text: d.Text, CreatedAt: at})
+	}
+	p.inbox = rest
+}
+
+// tell shows a line in the place of the status for a while.
+func (p *page) tell(role theme.Role, text string) tea.Cmd { return p.tellFor(saidFor, role, text) }
+
+func (p *page) tellFor(d time.Duration, role theme.Role, text string) tea.Cmd {
+	p.said = say{text: strings.ReplaceAll(text, "\n", "; "), role: role, gen: p.said.gen + 1}
+	return p.env.after(d, expiredMsg{p.id, p.said.gen})
+}
+
+// show opens a dialog.
+func (p *page) show(d dialog.Dialog, subject string) tea.Cmd {
+	p.dialog, p.subject = d, subject
+	return nil
+}
+
+// empty says that nothing was said in the session yet.
+func (p *page) empty() bool {
+	return p.loaded && p.run.id == "" && p.columns.empty() && len(p.inbox) == 0
+}
+
+// fail tells of something that did not work, with what it was.
+func (p *page) fail(what string, err error) tea.Cmd {
+	if errors.Is(err, runtime.ErrNotFound) {
+		return p.tell(theme.Error, what+": it is not there any more")
+	}
+	return p.tell(theme.Error, what+": "+err.Error())
+}

@@ -1,0 +1,397 @@
+package ui
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/ui/dialog"
+	"vitrine/ui/theme"
+)
+
+// mostTypeahead bounds what is kept of typing while an input is being stored.
+const mostTypeahead = 4096
+
+// Update takes the messages of the page's session and the keys that the root leaves to it.
+func (p *page) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return p.key(msg)
+	case submittedMsg:
+		return p.submitted(msg)
+	case withdrawnMsg:
+		return p.withdrawn(msg)
+	case olderMsg:
+		if msg.err != nil {
+			return p.fail("read older messages", msg.err)
+		}
+		p.columns.older(msg.messages)
+	case followedMsg:
+		return p.follow(msg)
+	case setMsg:
+		if msg.err != nil {
+			return p.fail(msg.what, msg.err)
+		}
+	case expiredMsg:
+		if msg.gen == p.said.gen {
+			p.said.text = ""
+		}
+	case calmMsg:
+		p.calm = msg.gen == p.typed && p.edit.Empty()
+	}
+	return nil
+}
+
+func (p *page) follow(msg followedMsg) tea.Cmd {
+	if msg.gen != p.followGen || p.held == 0 {
+		return nil
+	}
+	if msg.err != nil {
+		return tea.Batch(p.fail("read the session", msg.err), p.followed())
+	}
+	var cmds []tea.Cmd
+	for _, e := range msg.events {
+		cmds = append(cmds, p.event(e))
+	}
+	return tea.Batch(append(cmds, p.followed())...)
+}
+
+// key routes a key within the page: Tab moves the focus, the rest goes to what has it.
+func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
+	keys := p.env.keys
+	if p.sending {
+		p.wait(k)
+		return nil
+	}
+	switch {
+	case key.Matches(k, keys.NextPane) && p.complete.open():
+		p.fill()
+		return nil
+	case key.Matches(k, keys.NextPane):
+		p.moveFocus(1)
+		return nil
+	case key.Matches(k, keys.PrevPane):
+		p.moveFocus(-1)
+		return nil
+	case key.Matches(k, keys.ChatPageUp) && p.focus <= paneQuestion:
+		return p.scroll(paneChat, -max(p.lay.chat.h-2, 1))
+	case key.Matches(k, keys.ChatPageDown) && p.focus <= paneQuestion:
+		return p.scroll(paneChat, max(p.lay.chat.h-2, 1))
+	case key.Matches(k, keys.ChatLineUp):
+		return p.scroll(paneChat, -1)
+	case key.Matches(k, keys.ChatLineDown):
+		return p.scroll(paneChat, 1)
+	}
+	switch p.focus {
+	case paneInput:
+		return p.inputKey(k)
+	case paneQuestion:
+		if cmd, ok := p.answerKey(k); ok {
+			return cmd
+		}
+		return nil
+	}
+	return p.paneKey(k)
+}
+
+// wait keeps what is typed while the input before it is being stored.
+func (p *page) wait(msg tea.Msg) {
+	if len(p.typeahead) < mostTypeahead {
+		p.typeahead = append(p.typeahead, msg)
+	}
+}
+
+// focusOrder lists what can have the focus now.
+func (p *page) focusOrder() []pane {
+	order := []pane{paneInput}
+	if p.interrupted != nil && p.held == 0 {
+		order = append(order, paneQuestion)
+	}
+	for _, which := range []pane{paneChat, paneTrace, paneTodos} {
+		if p.env.panes.shows(which, p.lay.w) {
+			order = append(order, which)
+		}
+	}
+	return order
+}
+
+func (p *page) moveFocus(d int) {
+	order := p.focusOrder()
+	at := 0
+	for i, which := range order {
+		if which == p.focus {
+			at = i
+		}
+	}
+	p.focusOn(order[(at+d+len(order))%len(order)])
+}
+
+func (p *page) focusOn(which pane) {
+	p.focus = which
+	p.complete.close(p.edit.Text())
+	p.columns.focus(which)
+}
+
+// inputKey takes a key of the input.
+func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
+	keys := p.env.keys
+	if p.edit.Empty() && p.calm {
+		if cmd, ok := p.answerKey(k); ok {
+			return cmd
+		}
+	}
+	switch {
+	case key.Matches(k, keys.NewLine):
+		p.edit.Insert("\n")
+		return p.changedInput()
+	case key.Matches(k, keys.Send):
+		return p.enter()
+	case key.Matches(k, keys.Older):
+		return p.up()
+	case key.Matches(k, keys.Newer):
+		p.down()
+		return nil
+	case key.Matches(k, keys.History):
+		return p.openHistory()
+	case key.Matches(k, keys.Help) && p.edit.Empty():
+		p.want.help = true
+		return nil
+	}
+	before := p.edit.Text()
+	if p.edit.Key(k) && p.edit.Text() != before {
+		return p.changedInput()
+	}
+	return nil
+}
+
+// changedInput follows a change of the text.
+func (p *page) changedInput() tea.Cmd {
+	p.try = -1
+	p.complete.match(p.edit.Text(), p.env.commands)
+	return p.rest()
+}
+
+// rest starts the quiet time after which a question may take keys.
+func (p *page) rest() tea.Cmd {
+	p.typed++
+	p.calm = false
+	if p.interrupted == nil || !p.edit.Empty() {
+		return nil
+	}
+	return p.env.after(calmAfter, calmMsg{p.id, p.typed})
+}
+
+// setInput replaces the text.
+func (p *page) setInput(text string) tea.Cmd {
+	p.edit.SetText(text)
+	p.complete.close(p.edit.Text())
+	p.try = -1
+	return p.rest()
+}
+
+func (p *page) paste(text string) tea.Cmd {
+	if p.sending {
+		p.wait(tea.PasteMsg{Content: text})
+		return nil
+	}
+	if p.focus != paneInput {
+		p.focusOn(paneInput)
+	}
+	if !p.edit.Insert(text) {
+		return p.tell(theme.Error, "the paste is larger than an input may be (1 MB)")
+	}
+	return p.changedInput()
+}
+
+// clearInput empties the input; Up brings the text back.
+func (p *page) clearInput() {
+	p.history.add(p.edit.Text())
+	p.setInput("")
+}
+
+// up goes to the row above, then to what is queued, then to older inputs.
+func (p *page) up() tea.Cmd {
+	switch {
+	case p.complete.open():
+		p.complete.step(-1)
+		return nil
+	case p.try >= 0:
+		p.try--
+		return nil
+	case p.edit.Empty() && !p.history.browsing() && len(p.inbox) > 0 && p.writable():
+		return p.env.withdraw(p.id, p.inbox[len(p.inbox)-1].ID)
+	case p.edit.Up():
+		return nil
+	}
+	if text, ok := p.history.older(p.edit.Text()); ok {
+		return p.setInput(text)
+	}
+	return nil
+}
+
+func (p *page) down() {
+	switch {
+	case p.complete.open():
+		p.complete.step(1)
+	case p.edit.Empty() && p.empty() && !p.history.browsing():
+		p.try = min(p.try+1, len(suggestions())-1)
+	case p.edit.Down():
+	default:
+		if text, ok := p.history.newer(); ok {
+			p.setInput(text)
+		}
+	}
+}
+
+func (p *page) withdrawn(msg withdrawnMsg) tea.Cmd {
+	if msg.err != nil {
+		return p.fail("take the input back", msg.err)
+	}
+	text := msg.text
+	if now := p.edit.Text(); now != "" {
+		text += "\n" + now
+	}
+	return p.setInput(text)
+}
+
+// enter runs a command or sends the text.
+func (p *page) enter() tea.Cmd {
+	if p.try >= 0 && p.edit.Empty() {
+		p.setInputKeepingTry(suggestions()[p.try].text)
+	}
+	text := strings.TrimSpace(p.edit.Text())
+	if text == "" {
+		return nil
+	}
+	if c, arg, ok := p.slash(text); ok {
+		if c == nil {
+			return p.tell(theme.Error, "there is no command "+firstWord(text)+"; /help lists them, a space before it sends it as text")
+		}
+		if arg == "" && p.complete.chosen(text) && c.arg != "" && !strings.EqualFold(text, "/"+c.slash) {
+			p.fill()
+			return nil
+		}
+		p.clearInput()
+		p.want.command, p.want.arg = c, arg
+		return nil
+	}
+	return p.send(strings.TrimRight(p.edit.Text(), " \t\n"))
+}
+
+func (p *page) setInputKeepingTry(text string) {
+	p.edit.SetText(text)
+	p.try = -1
+}
+
+// send gives the text to the engine. The input keeps it until it is stored.
+func (p *page) send(text string) tea.Cmd {
+	if !p.writable() {
+		if p.held != 0 {
+			return tea.Batch(p.tell(theme.Error, p.whyNot()+"; asking whether it is free now"), p.reload())
+		}
+		return p.tell(theme.Error, p.whyNot())
+	}
+	p.sending = true
+	p.complete.close(p.edit.Text())
+	p.columns.follow()
+	return p.env.submit(p.id, text)
+}
+
+// submitted ends a Submit: what was sent leaves the input, or stays there with the reason.
+func (p *page) submitted(msg submittedMsg) tea.Cmd {
+	p.sending = false
+	typed := p.typeahead
+	p.typeahead = nil
+	var cmds []tea.Cmd
+	if msg.err != nil {
+		cmds = append(cmds, p.fail("not sent", msg.err))
+		if p.edit.Empty() { // it was sent by a command
+			cmds = append(cmds, p.setInput(msg.text))
+		}
+	} else {
+		p.history.add(msg.text)
+		if strings.TrimSpace(p.edit.Text()) == strings.TrimSpace(msg.text) {
+			cmds = append(cmds, p.setInput(""))
+		}
+		p.said.text = ""
+	}
+	for i, m := range typed {
+		switch m := m.(type) {
+		case tea.KeyPressMsg:
+			if msg.err != nil && key.Matches(m, p.env.keys.Send) {
+				continue // the text that failed is not sent again by itself
+			}
+			cmds = append(cmds, p.key(m))
+		case tea.PasteMsg:
+			cmds = append(cmds, p.paste(m.Content))
+		}
+		if p.sending {
+			p.typeahead = append(p.typeahead, typed[i+1:]...)
+			break
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// retry sends the last input again.
+func (p *page) retry() tea.Cmd {
+	last := ""
+	for i := len(p.history.entries) - 1; i >= 0; i-- {
+		if e := p.history.entries[i]; !strings.HasPrefix(e, "/") {
+			last = e
+			break
+		}
+	}
+	switch {
+	case last == "":
+		return p.tell(theme.Text, "there is no input to send again")
+	case p.busy():
+		return p.tell(theme.Text, "a run is on; /retry is for after it")
+	}
+	return p.send(last)
+}
+
+// cancelRun stops the run.
+func (p *page) cancelRun() tea.Cmd {
+	switch {
+	case !p.busy():
+		return p.tell(theme.Text, "nothing runs")
+	case p.held != 0:
+		return p.tell(theme.Text, p.whyNot())
+	}
+	return tea.Batch(p.env.cancel(p.id), p.tellFor(stopAgain, theme.Text, "stopping"))
+}
+
+// openHistory lists what was sent before.
+func (p *page) openHistory() tea.Cmd {
+	var items []dialog.Item
+	for i := len(p.history.entries) - 1; i >= 0; i-- {
+		e := p.history.entries[i]
+		items = append(items, dialog.Item{ID: e, Label: e})
+	}
+	return p.show(dialog.NewPicker(kindHistory, "HISTORY", "nothing was sent yet", items, false, p.env.dkeys), "")
+}
+
+// answerKey takes a key of the question above the input.
+func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	if p.interrupted == nil || p.held != 0 {
+		return nil, false
+	}
+	var yes bool
+	switch {
+	case key.Matches(k, p.env.keys.Yes):
+		yes = true
+	case key.Matches(k, p.env.keys.GiveUp):
+	default:
+		return nil, false
+	}
+	p.interrupted, p.calm = nil, false
+	p.focusOn(paneInput)
+	what := "give the run up"
+	if yes {
+		what = "resume the run"
+	}
+	return p.env.set(p.id, what, runtime.Setting{Resume: &yes}), true
+}

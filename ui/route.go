@@ -1,0 +1,200 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/ui/theme"
+)
+
+// wheelLines is how far one notch of the wheel scrolls.
+const wheelLines = 3
+
+// key routes a key: the open dialog, the chord, the keys that work everywhere, the page.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	p, keys := m.page(), m.env.keys
+	if key.Matches(k, keys.Suspend) {
+		return tea.Suspend
+	}
+	if d := p.dialog; d != nil {
+		if key.Matches(k, keys.Stop) {
+			return m.result(p, d.Deny())
+		}
+		return m.result(p, d.Key(k))
+	}
+	if m.chord {
+		m.chord = false
+		return m.chordKey(k)
+	}
+	switch {
+	case key.Matches(k, keys.Stop):
+		return m.stopKey()
+	case key.Matches(k, keys.Escape):
+		return m.escape()
+	case key.Matches(k, keys.Chord):
+		m.chord = true
+		return nil
+	case key.Matches(k, keys.Palette):
+		return m.openPalette()
+	case key.Matches(k, keys.Tab):
+		return m.goTo(int(k.Code - '1'))
+	case key.Matches(k, keys.TabBefore):
+		return m.step(-1)
+	case key.Matches(k, keys.TabAfter):
+		return m.step(1)
+	}
+	return m.asked(p.Update(k), p)
+}
+
+// asked does what a page asked the root for.
+func (m *Model) asked(cmd tea.Cmd, p *page) tea.Cmd {
+	want := p.want
+	p.want = request{}
+	switch {
+	case want.help:
+		return tea.Batch(cmd, m.openHelp())
+	case want.command != nil:
+		return tea.Batch(cmd, want.command.run(m, want.arg))
+	}
+	return cmd
+}
+
+// chordKey takes the letter after Ctrl+X.
+func (m *Model) chordKey(k tea.KeyPressMsg) tea.Cmd {
+	if key.Matches(k, m.env.keys.Escape) || key.Matches(k, m.env.keys.Stop) {
+		return nil
+	}
+	if key.Matches(k, m.env.keys.ChordTab) {
+		return m.goTo(int(k.Code - '1'))
+	}
+	for i := range m.env.commands {
+		if c := &m.env.commands[i]; key.Matches(k, c.chord) {
+			return c.run(m, "")
+		}
+	}
+	return m.page().tell(theme.Text, "Ctrl+X "+k.String()+" means nothing; ? lists the keys")
+}
+
+// chordHint is what the status line shows after Ctrl+X.
+func (m *Model) chordHint() string {
+	parts := []string{"Ctrl+X"}
+	for _, c := range m.env.commands {
+		if h := c.chord.Help(); h.Key != "" {
+			parts = append(parts, h.Key+" "+h.Desc)
+		}
+	}
+	h := m.env.keys.ChordTab.Help()
+	return strings.Join(append(parts, h.Key+" "+h.Desc, "Esc back"), "  ")
+}
+
+// escape does the one thing that Esc does now; escapeDoes names it.
+func (m *Model) escape() tea.Cmd {
+	p := m.page()
+	switch m.escapeDoes() {
+	case "close":
+		p.complete.close(p.edit.Text())
+	case "back":
+		p.try = -1
+		p.focusOn(paneInput)
+		p.deselect()
+	case "unzoom":
+		m.env.panes.zoom = paneNone
+	case "stay":
+		m.quit.waiting = false
+		return p.tell(theme.Text, "stays open")
+	case "cancel":
+		return p.cancelRun()
+	}
+	return nil
+}
+
+func (m *Model) escapeDoes() string {
+	p := m.page()
+	switch {
+	case p.complete.open():
+		return "close"
+	case p.try >= 0 || p.focus != paneInput:
+		return "back"
+	case m.env.panes.zoom != paneNone:
+		return "unzoom"
+	case m.quit.waiting:
+		return "stay"
+	case p.busy():
+		return "cancel"
+	}
+	return ""
+}
+
+// stopKey is Ctrl+C without a dialog: it cancels the run, else clears the input, else leaves when it comes twice.
+func (m *Model) stopKey() tea.Cmd {
+	p := m.page()
+	if p.busy() && p.held == 0 && !m.quit.leaving {
+		return p.cancelRun()
+	}
+	if !p.edit.Empty() && !p.sending && !m.quit.leaving {
+		p.clearInput()
+		return p.tell(theme.Text, "cleared; Up brings it back")
+	}
+	if !m.stop.at.IsZero() && m.env.now.Sub(m.stop.at) <= stopAgain {
+		m.stop.at = time.Time{}
+		return m.askQuit()
+	}
+	m.stop.at = m.env.now
+	m.stop.gen++
+	return tea.Batch(p.tellFor(stopAgain, theme.Text, "press Ctrl+C again to quit"), m.env.after(stopAgain, forgetStopMsg{m.stop.gen}))
+}
+
+func (m *Model) paste(text string) tea.Cmd {
+	p := m.page()
+	if p.dialog != nil {
+		p.dialog.Paste(text)
+		return nil
+	}
+	m.chord = false
+	return p.paste(text)
+}
+
+// wheel scrolls the pane under the pointer.
+func (m *Model) wheel(e tea.Mouse) tea.Cmd {
+	lines := 0
+	switch e.Button {
+	case tea.MouseWheelUp:
+		lines = -wheelLines
+	case tea.MouseWheelDown:
+		lines = wheelLines
+	default:
+		return nil
+	}
+	p := m.page()
+	if p.dialog != nil {
+		p.dialog.Wheel(lines)
+		return nil
+	}
+	return p.scroll(p.lay.at(e.X, e.Y), lines)
+}
+
+// click selects a tab, or gives the focus to the pane under the pointer.
+func (m *Model) click(e tea.Mouse) tea.Cmd {
+	p := m.page()
+	if e.Button != tea.MouseLeft || p.dialog != nil {
+		return nil
+	}
+	if p.lay.tabs.has(e.X, e.Y) {
+		i, ok := m.bar.at(e.X)
+		switch {
+		case !ok:
+			return nil
+		case i < 0:
+			return m.newTab()
+		}
+		return m.goTo(i)
+	}
+	switch at := p.lay.at(e.X, e.Y); at {
+	case paneInput, paneChat, paneTrace, paneTodos:
+		p.focusOn(at)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"vitrine/runtime"
+	"vitrine/ui/line"
+	"vitrine/ui/theme"
+)
+
+// say is a line for the user in the place of the status; it goes away by itself.
+type say struct {
+	text string
+	role theme.Role
+	gen  int
+}
+
+// statusFacts is what the status line tells when it has nothing to say.
+type statusFacts struct {
+	run     runState
+	limits  Limits
+	now     time.Time
+	elapsed bool // there is, or was, a run
+	extra   string
+}
+
+// statusRow draws the last row.
+func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) string {
+	if message.text != "" {
+		glyph := ""
+		switch message.role {
+		case theme.Error:
+			glyph = s.Theme.Glyphs.Failed + " "
+		case theme.Warn:
+			glyph = s.Theme.Glyphs.Question + " "
+		}
+		return s.Row(theme.OnBase, w, []line.Span{line.Say(message.role, " "+glyph+s.Text(message.text))}, line.Say(theme.Faint, tail(s, hints, w-s.Metrics.Width(message.text)-6)))
+	}
+	left := []line.Span{stateSpan(s, f)}
+	sep := "   "
+	facts := f.list(w)
+	if w < 90 {
+		sep = "  "
+	}
+	for i, fact := range facts {
+		between := sep
+		if i == 0 {
+			between = "   "
+		}
+		left = append(left, line.Say(theme.Text, between+fact))
+	}
+	right := tail(s, hints, w-s.Width(left...)-2)
+	for right == "" && len(left) > 1 && len(hints) > 0 {
+		left = left[:len(left)-1]
+		right = tail(s, hints[len(hints)-1:], w-s.Width(left...)-2)
+	}
+	return s.Row(theme.OnBase, w, left, line.Say(theme.Faint, right))
+}
+
+// tail gives as many hints as have room, the last ones first.
+func tail(s line.Style, hints []string, room int) string {
+	for len(hints) > 0 {
+		text := strings.Join(hints, "   ") + " "
+		if s.Metrics.Width(text) <= room {
+			return text
+		}
+		hints = hints[1:]
+	}
+	return ""
+}
+
+func stateSpan(s line.Style, f statusFacts) line.Span {
+	g := s.Theme.Glyphs
+	word := f.run.word()
+	if f.extra != "" {
+		word = f.extra
+	}
+	switch {
+	case f.run.active && f.run.state == runtime.StateWaitingApproval:
+		return line.Say(theme.Warn, " "+g.Question+" "+word)
+	case f.run.active:
+		return line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "+s.Text(word))
+	}
+	switch f.run.state {
+	case runtime.StateSucceeded:
+		return line.Say(theme.Text, " "+g.Done+" "+word)
+	case runtime.StateFailed:
+		return line.Say(theme.Error, " "+g.Failed+" "+word)
+	case runtime.StateExhausted:
+		return line.Say(theme.Error, " "+g.Failed+" "+word+reasonText(f.run.reason))
+	case runtime.StateCancelled:
+		return line.Say(theme.Text, " "+g.Stopped+" "+word)
+	}
+	return line.Say(theme.Text, " "+word)
+}
+
+func reasonText(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + strings.ReplaceAll(reason, "_", " ")
+}
+
+// list gives the facts that fit the width, in order.
+func (f statusFacts) list(w int) []string {
+	if !f.elapsed {
+		return nil
+	}
+	r := f.run
+	tokens, estimated := r.used()
+	step, calls := fmt.Sprintf("step %d", r.step), fmt.Sprintf("calls %d", r.calls)
+	took := theme.Duration(r.elapsed(f.now))
+	used := theme.Tokens(tokens, estimated) + " tokens"
+	cost := theme.Money(r.cost)
+	if r.cost == nil {
+		cost = "cost " + theme.Unknown
+	}
+	switch {
+	case w >= 140:
+		if f.limits.Steps > 0 {
+			step = fmt.Sprintf("step %d of %d", r.step, f.limits.Steps)
+		}
+		if f.limits.Calls > 0 {
+			calls = fmt.Sprintf("calls %d of %d", r.calls, f.limits.Calls)
+		}
+		if f.limits.Tokens > 0 {
+			used = theme.Tokens(tokens, estimated) + " of " + theme.Tokens(f.limits.Tokens, false) + " tokens"
+		}
+		return []string{step, calls, took, used, cost}
+	case w >= 90:
+		if f.limits.Steps > 0 {
+			step = fmt.Sprintf("step %d of %d", r.step, f.limits.Steps)
+		}
+		return []string{step, took, used, cost}
+	}
+	if f.limits.Steps > 0 {
+		step = fmt.Sprintf("step %d/%d", r.step, f.limits.Steps)
+	}
+	if w < 60 {
+		return []string{step}
+	}
+	return []string{step, took, cost}
+}

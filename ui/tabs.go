@@ -1,0 +1,177 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// tabMark is the sign behind a tab's title.
+type tabMark int
+
+const (
+	markNone tabMark = iota
+	markRunning
+	markDone // and nobody has looked yet
+	markNeedsYou
+	markFailed
+)
+
+// tabLabel is what the bar shows of one tab.
+type tabLabel struct {
+	title string
+	mark  tabMark
+}
+
+// tabBar draws the top row and remembers where its tabs are, for the mouse.
+type tabBar struct {
+	row  string
+	hits []tabHit
+}
+
+// tabHit is a stretch of the row; index -1 is the sign for a new tab.
+type tabHit struct{ from, to, index int }
+
+const (
+	untitled     = "new"
+	longestTitle = 24
+	leastTitle   = 4
+)
+
+// draw makes the row. right is what stands at its end, the most important last.
+func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working bool, right []string) {
+	wide := w >= wideWidth
+	lead, gap := " "+s.Theme.Brand(s.Phase, working)+"  ", 2
+	if wide {
+		lead, gap = " "+s.Theme.Brand(s.Phase, working)+" vitrine   ", 3
+	}
+	left := []line.Span{line.Say(theme.Accent, lead)}
+	if wide {
+		left = []line.Span{line.Say(theme.Accent, " "+s.Theme.Brand(s.Phase, working)), line.Bold(theme.Strong, " vitrine   ")}
+	}
+	at := s.Metrics.Width(lead)
+	titles, first, last := b.fit(s, w-at-1, gap, tabs, active, &right)
+	b.hits = b.hits[:0]
+	if first > 0 {
+		left = append(left, line.Say(theme.Faint, s.Theme.Glyphs.Cut+" "))
+		at += 2
+	}
+	for i := first; i < last; i++ {
+		spans := tabSpans(s, i, titles[i], tabs[i].mark, i == active)
+		n := s.Width(spans...)
+		b.hits = append(b.hits, tabHit{at, at + n, i})
+		left = append(append(left, spans...), line.Say(theme.Text, paint.Spaces(gap)))
+		at += n + gap
+	}
+	if last < len(tabs) {
+		left = append(left, line.Say(theme.Faint, s.Theme.Glyphs.Cut))
+	} else if wide {
+		b.hits = append(b.hits, tabHit{at, at + 2, -1})
+		left = append(left, line.Say(theme.Faint, " +"))
+	}
+	text := ""
+	if len(right) > 0 {
+		text = strings.Join(right, "   ") + " "
+	}
+	b.row = s.Row(theme.OnBase, w, left, line.Say(theme.Faint, text))
+}
+
+// fit finds titles, and what of the right, that go into room; where even short ones do not, a stretch around the active tab.
+func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, right *[]string) (titles []string, first, last int) {
+	titles = make([]string, len(tabs))
+	size := func(longest int) int {
+		n := 0
+		for i, t := range tabs {
+			title := t.title
+			if title == "" {
+				title = untitled
+			}
+			title = s.Text(title)
+			if s.Metrics.Width(title) > longest {
+				title = strings.TrimRight(s.Metrics.Fit(title, longest), " ")
+			}
+			titles[i] = title
+			n += s.Width(tabSpans(s, i, title, t.mark, i == active)...) + gap
+		}
+		return n
+	}
+	for {
+		rightW := s.Metrics.Width(strings.Join(*right, "   ")) + 3
+		if len(*right) == 0 {
+			rightW = 0
+		}
+		least := leastTitle
+		if len(*right) > 0 {
+			least = 12 // before titles get shorter than this, the right goes
+		}
+		for longest := longestTitle; longest >= least; longest -= 2 {
+			if size(longest) <= room-rightW {
+				return titles, 0, len(tabs)
+			}
+		}
+		if len(*right) == 0 {
+			break
+		}
+		*right = (*right)[1:]
+	}
+	size(leastTitle)
+	first, last = active, min(active+1, len(tabs))
+	width := func() int {
+		n := 4 // the two signs that something was cut
+		for i := first; i < last; i++ {
+			n += s.Width(tabSpans(s, i, titles[i], tabs[i].mark, i == active)...) + gap
+		}
+		return n
+	}
+	for grown := true; grown; {
+		grown = false
+		if last < len(tabs) {
+			if last++; width() > room {
+				last--
+			} else {
+				grown = true
+			}
+		}
+		if first > 0 {
+			if first--; width() > room {
+				first++
+			} else {
+				grown = true
+			}
+		}
+	}
+	return titles, first, last
+}
+
+func tabSpans(s line.Style, i int, title string, mark tabMark, active bool) []line.Span {
+	role, here := theme.Faint, " "
+	if active {
+		role, here = theme.Strong, s.Theme.Glyphs.Here
+	}
+	spans := []line.Span{line.Say(theme.Accent, here), line.Weight(role, active, strconv.Itoa(i+1)+" "+title)}
+	g := s.Theme.Glyphs
+	switch mark {
+	case markRunning:
+		spans = append(spans, line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)))
+	case markDone:
+		spans = append(spans, line.Say(theme.Accent, " "+g.Done))
+	case markNeedsYou:
+		spans = append(spans, line.Say(theme.Warn, " "+g.Question))
+	case markFailed:
+		spans = append(spans, line.Say(theme.Error, " "+g.Failed))
+	}
+	return spans
+}
+
+// at gives the tab under a column: its index, -1 for the sign of a new tab; ok is false beside them.
+func (b *tabBar) at(x int) (index int, ok bool) {
+	for _, h := range b.hits {
+		if x >= h.from && x < h.to {
+			return h.index, true
+		}
+	}
+	return 0, false
+}

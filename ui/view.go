@@ -1,0 +1,256 @@
+package ui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// inputIndent is where the text of the input starts: behind the marker and a blank.
+const inputIndent = 2
+
+// View gives the frame. It is composed again only when something was handled since, and then of rows that panes and bars
+// keep ready.
+func (m *Model) View() tea.View {
+	if !m.dirty {
+		return m.view
+	}
+	m.dirty = false
+	content, cursor := m.frame()
+	v := tea.NewView(m.view.Content)
+	if content != m.view.Content {
+		v.Content = content
+	}
+	v.Cursor = cursor
+	v.AltScreen = true
+	if m.env.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	v.WindowTitle = "vitrine"
+	if name := m.env.style.Text(m.page().name()); name != untitled {
+		v.WindowTitle += ": " + name
+	}
+	m.view = v
+	return v
+}
+
+// frame composes the screen.
+func (m *Model) frame() (string, *tea.Cursor) {
+	p, s := m.page(), m.env.style
+	p.edit.SetWidth(m.w - inputIndent - 1)
+	dock := p.dockRows(m.w, m.notices)
+	l := arrange(m.w, m.h, p.edit.Height(), len(dock), m.env.panes)
+	p.lay = l
+	if l.tiny {
+		return tinyFrame(s, m.w, m.h), nil
+	}
+	rows := make([]string, 0, m.h)
+	m.drawTabs()
+	rows = append(rows, m.bar.row, meterRow(s, m.w, p.meter, m.todosWord()))
+	rows = append(rows, p.body()...)
+	rows = append(rows, dock[len(dock)-l.dock.h:]...)
+	input, cursor := p.inputRows()
+	rows = append(rows, input...)
+	if l.gap {
+		rows = append(rows, s.Blank(theme.OnBase, m.w))
+	}
+	rows = append(rows, m.statusRow())
+	if p.dialog != nil {
+		cursor = p.overlay(rows)
+	}
+	return strings.Join(rows, "\n"), cursor
+}
+
+// tinyFrame says in one line that there is too little room.
+func tinyFrame(s line.Style, w, h int) string {
+	if w <= 0 || h <= 0 {
+		return ""
+	}
+	rows := make([]string, h)
+	for y := range rows {
+		rows[y] = s.Blank(theme.OnBase, w)
+	}
+	rows[h/2] = s.Theme.Paint(theme.Text, theme.OnBase, false, s.Metrics.Fit("needs 40x10 or more", w))
+	return strings.Join(rows, "\n")
+}
+
+func (m *Model) drawTabs() {
+	labels := make([]tabLabel, len(m.pages))
+	working := false
+	for i, p := range m.pages {
+		labels[i] = tabLabel{p.name(), p.mark()}
+		working = working || p.busy()
+	}
+	right := []string{m.env.style.Text(m.page().modelName())}
+	if m.w >= wideWidth && m.env.opts.Folder != "" {
+		right = append([]string{m.env.style.Text(m.env.opts.Folder)}, right...)
+	}
+	m.bar.draw(m.env.style, m.w, labels, m.active, working, right)
+}
+
+// todosWord tells of the todos where their pane is not on the screen.
+func (m *Model) todosWord() string {
+	p := m.page()
+	if !p.lay.todos.empty() {
+		return ""
+	}
+	return todosText(p.columns, m.w)
+}
+
+func (m *Model) statusRow() string {
+	p, s := m.page(), m.env.style
+	if m.chord {
+		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+m.chordHint())})
+	}
+	facts := statusFacts{run: p.run, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.id != ""}
+	switch {
+	case m.quit.leaving:
+		facts.extra = "saving and leaving"
+	case p.sending:
+		facts.extra = "storing the input"
+	case p.broken != "":
+		facts.extra = "not open"
+	case !p.loaded:
+		facts.extra = "opening"
+	case p.interrupted != nil && p.held == 0:
+		facts.extra = "interrupted"
+	}
+	return statusRow(s, m.w, p.said, facts, m.hints())
+}
+
+// hints name the keys that matter now, the most important last.
+func (m *Model) hints() []string {
+	hints := []string{"Tab panes", "Ctrl+P commands", "? help"}
+	if m.w < middleWidth {
+		hints = []string{"Ctrl+P commands", "Ctrl+X T trace", "? help"}
+	}
+	if does := m.escapeDoes(); does != "" {
+		hints = append(hints, "Esc "+does)
+	}
+	return hints
+}
+
+// body joins the panes, row by row.
+func (p *page) body() []string {
+	l, s := p.lay, p.env.style
+	edge := s.Theme.Paint(theme.Rule, theme.OnPanel, false, s.Theme.Glyphs.Edge)
+	h := l.dock.y - 2
+	var parts [][]string
+	for _, c := range []struct {
+		at   rect
+		rows func(r rect) []string
+	}{{l.chat, p.chatRows}, {l.trace, p.traceRows}, {l.todos, p.todoRows}} {
+		if !c.at.empty() {
+			parts = append(parts, c.rows(c.at))
+		}
+	}
+	rows := make([]string, h)
+	var b strings.Builder
+	for y := range rows {
+		b.Reset()
+		for i, part := range parts {
+			if i > 0 {
+				b.WriteString(edge)
+			}
+			b.WriteString(part[y])
+		}
+		rows[y] = b.String()
+	}
+	return rows
+}
+
+func (p *page) chatRows(r rect) []string {
+	switch {
+	case p.broken != "" && !p.loaded:
+		return noteRows(p.env.style, r.w, r.h, p.broken)
+	case p.empty():
+		return p.emptyRows(r.w, r.h)
+	}
+	p.columns.chat.SetSize(r.w, r.h)
+	return p.columns.chat.Rows()
+}
+
+func (p *page) traceRows(r rect) []string {
+	p.columns.trace.SetSize(r.w, r.h)
+	return p.columns.trace.Rows()
+}
+
+func (p *page) todoRows(r rect) []string {
+	p.columns.side.SetSize(r.w, r.h)
+	return p.columns.side.Rows()
+}
+
+// inputRows draws the input, and says where the real cursor stands: in it while it has the focus.
+func (p *page) inputRows() ([]string, *tea.Cursor) {
+	l, s := p.lay, p.env.style
+	text, x, y := p.edit.View(l.input.h)
+	rows := make([]string, 0, l.input.h)
+	role := theme.Text
+	if p.sending {
+		role = theme.Faint
+	}
+	for i := range l.input.h {
+		mark, body := " ", ""
+		if i == 0 {
+			mark = s.Theme.Glyphs.Here
+		}
+		markRole := theme.Faint
+		if p.focus == paneInput {
+			markRole = theme.Accent
+		}
+		if i < len(text) {
+			body = text[i].Text + paint.Spaces(l.input.w-inputIndent-text[i].Width)
+		} else {
+			body = paint.Spaces(l.input.w - inputIndent)
+		}
+		rows = append(rows, s.Theme.Paint(markRole, theme.OnRaised, false, mark+" ")+s.Theme.Paint(role, theme.OnRaised, false, body))
+	}
+	if p.focus != paneInput {
+		return rows, nil
+	}
+	return rows, tea.NewCursor(l.input.x+inputIndent+x, l.input.y+y)
+}
+
+// Where dialogs lie.
+const (
+	dialogRow    = 3
+	dialogMargin = 4
+)
+
+// overlay lays the dialog over the rows and gives the place of its cursor.
+func (p *page) overlay(rows []string) *tea.Cursor {
+	l, s := p.lay, p.env.style
+	most := l.w
+	if l.w >= 60+2*dialogMargin {
+		most -= 2 * dialogMargin
+	}
+	top := min(dialogRow, max(l.h-leastHeight+1, 1))
+	w, h := p.dialog.Size(s, most, l.h-top-2)
+	x := (l.w - w) / 2
+	for i, r := range p.dialog.Rows(s, w, h) {
+		if y := top + i; y < len(rows) {
+			rows[y] = slice(s, rows[y], 0, x) + r + slice(s, rows[y], x+w, l.w)
+		}
+	}
+	if cx, cy, ok := p.dialog.Cursor(); ok {
+		return tea.NewCursor(min(x+cx, l.w-1), top+cy)
+	}
+	return nil
+}
+
+// slice cuts cells out of a row; half of a wide character becomes a blank.
+func slice(s line.Style, row string, from, to int) string {
+	if from >= to {
+		return ""
+	}
+	cut := ansi.CutWc
+	if s.Metrics.Grapheme {
+		cut = ansi.Cut
+	}
+	return s.Metrics.Pad(cut(row, from, to), to-from)
+}

@@ -1,0 +1,198 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/ui/theme"
+)
+
+// Here the tabs come, go and change places.
+
+// restore opens the tabs that were kept, and the session that was asked for in front.
+func (m *Model) restore(msg tabsMsg) tea.Cmd {
+	first := m.page()
+	var cmds []tea.Cmd
+	if msg.err != nil {
+		cmds = append(cmds, first.tell(theme.Error, msg.err.Error()))
+	}
+	ids := slices.Clone(msg.tabs.Sessions)
+	active := min(max(msg.tabs.Active, 0), max(len(ids)-1, 0))
+	if s := m.env.opts.Session; s != "" {
+		if active = slices.Index(ids, s); active < 0 {
+			ids = append(ids, s)
+			active = len(ids) - 1
+		}
+	}
+	if len(ids) == 0 {
+		return tea.Batch(append(cmds, m.env.newTab(nil, ""))...)
+	}
+	m.pages = nil
+	for i, id := range ids {
+		p := newPage(m.env, id)
+		if i == active { // what was typed meanwhile is kept
+			p.edit, p.complete, p.said = first.edit, first.complete, first.said
+		}
+		m.pages = append(m.pages, p)
+	}
+	m.active = active
+	open := []tea.Cmd{m.env.open(ids[active], ids[active] == m.env.opts.Session)}
+	for i, id := range ids {
+		if i != active {
+			open = append(open, m.env.open(id, false))
+		}
+	}
+	return tea.Batch(append(cmds, open...)...)
+}
+
+// opened gives a page its session. One that is gone closes its tab; when all are held by others there is a new one.
+func (m *Model) opened(msg openedMsg) tea.Cmd {
+	p := m.find(msg.id)
+	if p == nil {
+		return nil
+	}
+	if errors.Is(msg.err, runtime.ErrNotFound) {
+		m.drop(p)
+		return tea.Batch(m.refill(), m.page().tell(theme.Error, fmt.Sprintf("session %s is not there any more", msg.id)))
+	}
+	cmd := p.opened(msg)
+	if m.env.opts.Continue || m.env.opts.Session != "" {
+		return cmd
+	}
+	for _, p := range m.pages {
+		if p.held == 0 {
+			return cmd
+		}
+	}
+	return tea.Batch(cmd, m.newTab())
+}
+
+// madeTab shows a new session, in place of another or at the end.
+func (m *Model) madeTab(msg newTabMsg) tea.Cmd {
+	if msg.err != nil {
+		p := m.page()
+		if p.id == "" {
+			p.broken = msg.err.Error()
+		}
+		return p.tell(theme.Error, msg.err.Error())
+	}
+	old := m.find(msg.replace)
+	if old == nil { // it was closed meanwhile
+		m.pages = append(m.pages, newPage(m.env, msg.id))
+		return tea.Batch(m.env.open(msg.id, true), m.goTo(len(m.pages)-1))
+	}
+	p := newPage(m.env, msg.id)
+	if msg.replace == "" {
+		p.edit, p.complete, p.said = old.edit, old.complete, old.said
+	}
+	m.pages[slices.Index(m.pages, old)] = p
+	cmds := []tea.Cmd{m.env.open(msg.id, true), m.env.saveTabs(m.tabs())}
+	if msg.replace != "" {
+		cmds = append(cmds, m.env.closeSession(msg.replace, endWait))
+	}
+	return tea.Batch(cmds...)
+}
+
+// openTab goes to the tab of a session, opening one when there is none.
+func (m *Model) openTab(id string) tea.Cmd {
+	if p := m.find(id); p != nil {
+		return m.goTo(slices.Index(m.pages, p))
+	}
+	delete(m.quit.background, id)
+	m.pages = append(m.pages, newPage(m.env, id))
+	return tea.Batch(m.env.open(id, false), m.goTo(len(m.pages)-1))
+}
+
+// goTo shows a tab. Its page has seen what it shows.
+func (m *Model) goTo(i int) tea.Cmd {
+	if i < 0 || i >= len(m.pages) {
+		return m.page().tell(theme.Text, fmt.Sprintf("there is no tab %d", i+1))
+	}
+	m.active = i
+	m.page().unseen = false
+	return m.env.saveTabs(m.tabs())
+}
+
+func (m *Model) step(d int) tea.Cmd { return m.goTo((m.active + d + len(m.pages)) % len(m.pages)) }
+
+// moveTab exchanges the tab with its neighbour.
+func (m *Model) moveTab(d int) tea.Cmd {
+	to := m.active + d
+	if to < 0 || to >= len(m.pages) {
+		return m.page().tell(theme.Text, "the tab is at the end")
+	}
+	m.pages[m.active], m.pages[to] = m.pages[to], m.pages[m.active]
+	return m.goTo(to)
+}
+
+// drop takes a page out.
+func (m *Model) drop(p *page) {
+	i := slices.Index(m.pages, p)
+	m.pages = slices.Delete(m.pages, i, i+1)
+	if m.active > i || m.active == len(m.pages) {
+		m.active = max(m.active-1, 0)
+	}
+	if len(m.pages) == 0 {
+		m.pages = []*page{newPage(m.env, "")}
+	}
+	m.page().unseen = false
+}
+
+// refill makes a session when the last tab went.
+func (m *Model) refill() tea.Cmd {
+	if m.page().id == "" {
+		return m.env.newTab(nil, "")
+	}
+	return m.env.saveTabs(m.tabs())
+}
+
+// closeTab takes the tab away and gives its session up.
+func (m *Model) closeTab(p *page, how ending) tea.Cmd {
+	if p.busy() && p.held == 0 && how == endWait {
+		m.quit.background[p.id] = true
+	}
+	give := m.env.closeSession(p.id, how)
+	if p.held != 0 || !p.loaded {
+		give = nil
+	}
+	m.drop(p)
+	return tea.Batch(m.refill(), give)
+}
+
+// leave ends the program: the tabs are kept, the engine shuts down. Asked again it does not wait.
+func (m *Model) leave(leave bool) tea.Cmd {
+	if m.quit.leaving {
+		m.cancel()
+		return tea.Quit
+	}
+	m.quit.leaving, m.quit.waiting = true, false
+	return m.env.shutdown(m.tabs(), leave)
+}
+
+// Farewell is the line to leave on the terminal; empty when there is nothing to come back to.
+func (m *Model) Farewell() string {
+	switch n := len(m.open()); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 tab kept: vitrine --continue"
+	default:
+		return fmt.Sprintf("%d tabs kept: vitrine --continue", n)
+	}
+}
+
+// title is what a tab is called.
+func (p *page) name() string {
+	if p.title != "" {
+		return p.title
+	}
+	if p.id == "" || p.empty() || !p.loaded {
+		return untitled
+	}
+	return strings.TrimSpace(p.id)
+}
