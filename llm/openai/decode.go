@@ -76,7 +76,7 @@ type decoder struct {
 	seen            bool // a chunk was decoded
 	stray           []byte
 	multi           bool // stray is more than one line
-	broken          bool // an event was no JSON
+	alien           bool // there was JSON that belongs to no event
 }
 
 // decode reads src to the end of the reply and gives its last chunk. Errors are *llm.Error, errStopped, or those of src
@@ -128,6 +128,7 @@ func (d *decoder) end(err error) (*llm.Done, error) {
 	}
 	if !d.seen && d.finish == "" && len(d.stray) > 0 {
 		if d.multi && json.Valid(d.stray) {
+			d.alien = true
 			if err := d.chunk("", d.stray); err != nil {
 				return nil, err
 			}
@@ -141,8 +142,8 @@ func (d *decoder) end(err error) (*llm.Done, error) {
 	if err != io.EOF {
 		return nil, &readError{err}
 	}
-	if !d.seen && d.broken {
-		return nil, notJSON()
+	if !d.seen && d.alien {
+		return nil, alien("")
 	}
 	return nil, &llm.Error{Kind: llm.ErrCut, Message: "the stream ended before the reply was complete", Retryable: true}
 }
@@ -151,17 +152,26 @@ func notJSON() error {
 	return &llm.Error{Kind: llm.ErrProtocol, Message: "the server sent an event that is no JSON", Retryable: true}
 }
 
-// foreign tells of an answer that is neither a stream nor JSON, such as the page of a proxy.
+// foreign tells of an answer that is neither a stream nor JSON, such as the page of a proxy. JSON is not quoted, because
+// it may hold reasoning.
 func (d *decoder) foreign() error {
-	if said := d.clean(string(d.stray)); said != "" && d.stray[0] != '{' && d.stray[0] != '[' {
-		return &llm.Error{Kind: llm.ErrProtocol, Message: "the answer is no chat completion: " + said}
+	if d.stray[0] == '{' || d.stray[0] == '[' {
+		return alien("")
 	}
-	return &llm.Error{Kind: llm.ErrProtocol, Message: "the answer is no chat completion"}
+	return alien(d.clean(string(d.stray)))
+}
+
+func alien(said string) error {
+	if said != "" {
+		said = ": " + said
+	}
+	return &llm.Error{Kind: llm.ErrProtocol, Message: "the answer is no chat completion" + said}
 }
 
 // bare takes in a line that belongs to no event: JSON of its own, or a part of an answer that is no stream at all.
 func (d *decoder) bare(line []byte) error {
-	if trimmed := bytes.TrimSpace(line); len(trimmed) > 1 && trimmed[0] == '{' && json.Valid(trimmed) {
+	if trimmed := bytes.TrimSpace(line); len(trimmed) > 1 && (trimmed[0] == '{' || d.seen && trimmed[0] == '[') && json.Valid(trimmed) {
+		d.alien = true
 		return d.chunk("", trimmed)
 	}
 	if d.seen {
@@ -209,7 +219,6 @@ func (d *decoder) lines(fr frame, data []byte) error {
 	parts := bytes.Split(data, []byte("\n"))
 	for _, p := range parts {
 		if len(parts) < 2 || !json.Valid(p) {
-			d.broken = true
 			if d.seen || data[0] == '{' || data[0] == '[' {
 				return notJSON()
 			}
@@ -246,7 +255,7 @@ func (d *decoder) chunk(name string, data []byte) error {
 		if f := parseFault(data); f.told || data[0] == '"' {
 			return d.fault(f)
 		}
-		return &llm.Error{Kind: llm.ErrProtocol, Message: "the answer is no chat completion"}
+		return alien("")
 	case c.Choices == nil && c.Usage == nil && c.Model == "":
 		if f := parseFault(data); f.message != "" && f.told {
 			return d.fault(f)

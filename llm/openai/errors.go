@@ -41,7 +41,7 @@ func parseFault(body []byte) fault {
 	}
 	var f fault
 	f.read(v, 0)
-	if f.message == "" && f.code == "" {
+	if f.message == "" && f.code == "" && f.status == 0 {
 		f.message = string(body)
 	}
 	return f
