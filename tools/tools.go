@@ -1,6 +1,10 @@
 // Package tools defines what an agent can call: typed tools, the registry that describes them to the model, the structured
 // result that goes back, and the executor that runs a call within its deadline.
 //
+// A call goes through them in this order: Registry.Prepare finds the tool, reads the arguments that the model wrote
+// (ParseArguments) and checks them against the schema (Check); Executor.Execute runs it; Limit shortens the result for the
+// prompt and EncodeResult writes it. Each step gives an Error that the model can act on instead of going on with a guess.
+//
 // A tool never writes the program's own data. It returns Changes, and the engine commits them in the same transaction as
 // the result, so that they happen exactly once.
 package tools

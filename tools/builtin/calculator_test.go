@@ -201,6 +201,7 @@ func TestCalculatorErrors(t *testing.T) {
 		{"1.000,5+1", "position 6: expected an operator or the end of the number, found ','"},
 		{"1,5", "position 2"},
 		{"1,5+1", "found ','; a comma is taken only between groups of three digits"},
+		{"1，5", "position 2: expected an operator or the end of the number, found '，' (U+FF0C); a comma"},
 		{"1,00", "position 2"},
 		{"1,0000", "position 2"},
 		{"0,500", "position 2"},

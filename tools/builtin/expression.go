@@ -29,7 +29,7 @@ func evaluate(ctx context.Context, expression string) (*big.Rat, error) {
 	if len(expression) > maxExpression*utf8.UTFMax || utf8.RuneCountInString(expression) > maxExpression {
 		return nil, bad("the expression is too long: at most %d characters are taken", maxExpression)
 	}
-	p := &parser{ctx: ctx, in: normalize(expression)}
+	p := &parser{ctx: ctx, in: normalize(expression), given: []rune(expression)}
 	p.space()
 	if p.peek() == end {
 		return nil, bad("the expression is empty")
@@ -76,6 +76,7 @@ const end rune = -1
 type parser struct {
 	ctx   context.Context
 	in    []rune
+	given []rune // before normalize, for errors
 	pos   int
 	depth int
 }
@@ -129,7 +130,7 @@ func (p *parser) unexpected(wanted string) error {
 	case r >= '0' && r <= '9' || r == '(':
 		hint = "; nothing is multiplied without *, and numbers hold no space"
 	}
-	return bad("position %d: expected %s, found %s%s", p.pos+1, wanted, nameOf(r), hint)
+	return bad("position %d: expected %s, found %s%s", p.pos+1, wanted, nameOf(p.given[p.pos]), hint)
 }
 
 // nameOf shows a character, with its code point when it is not ASCII.
