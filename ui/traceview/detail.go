@@ -1,0 +1,174 @@
+package traceview
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"vitrine/trace"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// The facts below the tree take this many rows, when the pane is at least that high.
+const (
+	detailRows = 8
+	detailFrom = 18
+)
+
+func (v *View) detailHeight() int {
+	if v.h < detailFrom {
+		return 0
+	}
+	return detailRows
+}
+
+// fact is one row of the detail.
+type fact struct{ name, value string }
+
+// detail draws what is known of the selected node in exactly h rows, the first of them blank.
+func (v *View) detail(at, h int) []string {
+	rows := []string{v.blank()}
+	if at >= 0 {
+		n := v.lines[at].node
+		title, facts := v.facts(n)
+		rows = append(rows, v.detailTitle(title, len(n.Events) > 0))
+		for _, f := range facts {
+			rows = append(rows, v.detailFact(f)...)
+		}
+	}
+	for len(rows) < h {
+		rows = append(rows, v.blank())
+	}
+	return rows[:h]
+}
+
+func (v *View) detailTitle(title string, json bool) string {
+	hint := ""
+	if json {
+		hint = "Enter: JSON"
+	}
+	room := max(0, v.w-2)
+	if len(hint)+10 > room {
+		hint = ""
+	}
+	return v.text(v.m.Fit(" ", min(1, v.w)), theme.Text, false) +
+		v.text(v.m.Fit(v.m.Safe(title), room-len(hint)), theme.Strong, true) +
+		v.text(hint, theme.Faint, false) + v.text(paint.Spaces(v.w-1-room), theme.Text, false)
+}
+
+// detailFact draws a fact, its value on two rows at most.
+func (v *View) detailFact(f fact) []string {
+	const name = 14
+	room := v.w - 1 - name - 1
+	value := v.m.Safe(paint.CleanLine(f.value))
+	if room < 8 {
+		return []string{v.plain(f.name+" "+value, theme.Text)}
+	}
+	lines := v.m.Wrap(value, room)
+	if len(lines) > 2 {
+		lines = []string{lines[0], v.m.Fit(strings.Join(lines[1:], " "), room)}
+	}
+	var rows []string
+	for i, l := range lines {
+		label := f.name
+		if i > 0 {
+			label = ""
+		}
+		rows = append(rows, v.text(v.m.Fit(" "+label, 1+name), theme.Faint, false)+v.text(v.m.Fit(l, room)+" ", theme.Text, false))
+	}
+	return rows
+}
+
+func (v *View) facts(n *trace.Node) (string, []fact) {
+	switch n.Kind {
+	case trace.KindModel:
+		return fmt.Sprintf("MODEL CALL  step %d", n.Step), v.modelFacts(n)
+	case trace.KindTool:
+		return "TOOL CALL  " + paint.CleanLine(n.Title), v.toolFacts(n)
+	case trace.KindRun:
+		return strings.ToUpper(n.Title), v.runFacts(n)
+	}
+	facts := []fact{}
+	add(&facts, "state", string(n.Status))
+	add(&facts, "what", n.Detail)
+	add(&facts, "outcome", n.Outcome)
+	return strings.ToUpper(paint.CleanLine(n.Title)), facts
+}
+
+func add(facts *[]fact, name, value string) {
+	if value != "" {
+		*facts = append(*facts, fact{name, value})
+	}
+}
+
+func (v *View) modelFacts(n *trace.Node) []fact {
+	var facts []fact
+	add(&facts, "model", map[bool]string{true: n.Title}[n.Title != "model"])
+	if t := n.Tokens; t.Prompt > 0 {
+		sent := approx(t) + theme.Count(t.Prompt) + " tokens"
+		if t.Cached > 0 {
+			sent += "   " + theme.Count(t.Cached) + " cached"
+		}
+		add(&facts, "sent", sent)
+	}
+	if !n.FirstToken.IsZero() {
+		add(&facts, "first token", theme.Duration(n.FirstToken.Sub(n.Start)))
+	}
+	if t := n.Tokens; t.Completion > 0 {
+		got := approx(t) + theme.Count(t.Completion) + " tokens"
+		end := n.End
+		if end.IsZero() {
+			end = v.clock(n)
+		}
+		if d := end.Sub(n.FirstToken); !n.FirstToken.IsZero() && d > 50*time.Millisecond {
+			got += fmt.Sprintf("   %.0f a second", float64(t.Completion)/d.Seconds())
+		}
+		add(&facts, "received", got)
+	}
+	if n.Attempts > 1 {
+		add(&facts, "attempt", fmt.Sprint(n.Attempts))
+	}
+	add(&facts, map[bool]string{true: "error", false: "ended"}[n.Status == trace.Failed], n.Outcome)
+	add(&facts, "prefix", n.Detail)
+	return facts
+}
+
+func approx(t trace.Tokens) string {
+	if t.Estimated {
+		return "~"
+	}
+	return ""
+}
+
+func (v *View) toolFacts(n *trace.Node) []fact {
+	var facts []fact
+	add(&facts, "arguments", n.Detail)
+	add(&facts, "result", n.Outcome)
+	if n.Open() {
+		add(&facts, "progress", n.Progress)
+	}
+	add(&facts, "took", theme.Duration(n.Duration(v.clock(n))))
+	if n.Status != trace.OK {
+		add(&facts, "state", string(n.Status))
+	}
+	return facts
+}
+
+func (v *View) runFacts(n *trace.Node) []fact {
+	var facts []fact
+	add(&facts, "input", n.Detail)
+	steps := 0
+	for _, c := range n.Children {
+		if c.Kind == trace.KindStep {
+			steps++
+		}
+	}
+	add(&facts, "steps", fmt.Sprint(steps))
+	if t := n.Tokens.Total(); t > 0 {
+		add(&facts, "tokens", approx(n.Tokens)+theme.Count(t))
+	}
+	add(&facts, "took", theme.Duration(n.Duration(v.clock(n))))
+	add(&facts, "ended", n.Outcome)
+	return facts
+}

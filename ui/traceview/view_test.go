@@ -1,0 +1,250 @@
+package traceview_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"vitrine/trace"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+	"vitrine/ui/traceview"
+)
+
+var t0 = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func num(n int) *int { return &n }
+
+// script makes a turn's events: one step with two tools, then an answer, at real times.
+func script(turn int, start time.Time) []trace.Event {
+	run := fmt.Sprintf("run-%d", turn)
+	ttft := int64(380)
+	var evs []trace.Event
+	add := func(ms int, step int, d trace.Data) {
+		evs = append(evs, trace.Event{
+			TS: start.Add(time.Duration(ms) * time.Millisecond), Seq: int64(turn*100 + len(evs)), SessionID: "s", RunID: run, Turn: turn,
+			Step: step, Name: d.EventName(), Data: d,
+		})
+	}
+	add(0, 0, trace.RunStartData{Input: "what do 12 workers cost?", Model: "m"})
+	add(1900, 1, trace.LLMCallData{Model: "gpt-4o-mini", LatencyMS: 1892, TTFTMS: &ttft, PromptTokens: num(2900), CompletionTokens: num(100),
+		CachedTokens: num(2209), ToolCallCount: 2, FinishReason: "tool_calls", Attempts: 1, StartedAt: start.Add(8 * time.Millisecond)})
+	add(1901, 1, trace.ToolCallData{ID: "a" + run, Tool: "search_mock", Arguments: json.RawMessage(`{"query":"price"}`), Status: "started"})
+	add(1942, 1, trace.ToolResultData{ID: "a" + run, Tool: "search_mock", Status: "done", OK: true, DurationMS: 41, Summary: "3 hits"})
+	add(1943, 1, trace.ToolCallData{ID: "b" + run, Tool: "calculator", Arguments: json.RawMessage(`{"expression":"12*7"}`), Status: "started"})
+	add(1946, 1, trace.ToolResultData{ID: "b" + run, Tool: "calculator", Status: "done", OK: false, Code: "invalid_argument", DurationMS: 3})
+	add(4400, 2, trace.LLMCallData{Model: "gpt-4o-mini", LatencyMS: 2450, TTFTMS: &ttft, PromptTokens: num(3112), CompletionTokens: num(166),
+		FinishReason: "stop", Attempts: 2, StartedAt: start.Add(1950 * time.Millisecond)})
+	add(4400, 2, trace.AnswerData{Text: "done"})
+	add(4400, 2, trace.RunEndData{State: "succeeded", Steps: 2, Calls: 2, Tokens: 6278, DurationMS: 4400})
+	return evs
+}
+
+func view(w, h int) *traceview.View {
+	v := traceview.New(theme.New(theme.Options{Profile: colorprofile.TrueColor}), paint.Metrics{Grapheme: true})
+	v.SetSize(w, h)
+	v.SetFocus(true)
+	return v
+}
+
+func plain(v *traceview.View) string {
+	var b strings.Builder
+	for _, r := range v.Rows() {
+		b.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
+	}
+	return b.String()
+}
+
+func TestTree(t *testing.T) {
+	v := view(51, 20)
+	v.Load(append(script(6, t0), script(7, t0.Add(time.Minute))...))
+	got := plain(v)
+	want := ` TRACE  turn 7      0     2.2  4.4 s   time tokens
+
+ ▸ turn 6                             4.4 s   6.3k
+ ▾ turn 7           ⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶⠶  4.4 s   6.3k
+   ✓ context        ⠂                  8 ms
+   ▾ step 1         ⠶⠶⠶⠶⠶⠶⠶⠆          1.9 s     3k
+     ✓ model        ⠒⠿⠿⠿⠿⠿⠿           1.9 s     3k
+     ✓ search_mock        ⠰⠆          41 ms
+     ✗ calculator          ⠂           3 ms
+   ▾ step 2                ⠶⠶⠶⠶⠶⠶⠶⠶⠶  2.5 s   3.3k
+❯    ✓ model, try 2        ⠒⠿⠿⠿⠿⠿⠿⠿⠿  2.5 s   3.3k
+`
+	if d := cmp.Diff(want, strings.Join(strings.SplitAfter(got, "\n")[:11], "")); d != "" {
+		t.Errorf("%s\n%s", d, got)
+	}
+	for _, s := range []string{"MODEL CALL  step 2", "Enter: JSON", "3,112 tokens", "380 ms", "166 tokens", "a second", "attempt       2"} {
+		if !strings.Contains(got, s) {
+			t.Errorf("the facts lack %q:\n%s", s, got)
+		}
+	}
+	if a, b := v.Rows(), v.Rows(); &a[0] != &b[0] {
+		t.Error("unchanged rows are made anew")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	v := view(60, 30)
+	v.Load(append(script(6, t0), script(7, t0.Add(time.Minute))...))
+	if !v.Following() {
+		t.Error("it does not follow at first")
+	}
+	v.Fold() // a leaf: to its step
+	if n := v.Selected(); n.Title != "step 2" || v.Following() {
+		t.Errorf("selected %q", n.Title)
+	}
+	v.Fold()
+	if s := plain(v); strings.Contains(s, "try 2") || !strings.Contains(s, "▸ step 2") {
+		t.Error(s)
+	}
+	v.Unfold()
+	v.Unfold()
+	if n := v.Selected(); n.Kind != trace.KindModel {
+		t.Errorf("selected %q", n.Title)
+	}
+	v.TurnBefore()
+	v.TurnBefore()
+	if n := v.Selected(); n.Title != "turn 6" || v.Turn() != 6 {
+		t.Errorf("selected %q", n.Title)
+	}
+	v.Toggle()
+	if s := plain(v); strings.Count(s, "search_mock") != 2 {
+		t.Error(s)
+	}
+	v.TurnAfter()
+	if v.Turn() != 7 {
+		t.Errorf("turn %d", v.Turn())
+	}
+	if v.SelectTurn(5) || !v.SelectTurn(6) || v.Turn() != 6 {
+		t.Error("a turn cannot be selected")
+	}
+	v.Top()
+	v.Move(3)
+	v.HalfPage(1)
+	v.Page(-1)
+	v.Bottom()
+	if !v.Following() {
+		t.Error("it does not follow at the bottom")
+	}
+	var events []map[string]any
+	v.Move(-100)
+	if err := json.Unmarshal([]byte(v.JSON()), &events); err != nil || events[0]["event"] != "run_start" {
+		t.Errorf("%v in %s", err, v.JSON())
+	}
+}
+
+// What is under way shows live: the spinner turns, the bar grows, the first token makes it thick.
+func TestLive(t *testing.T) {
+	v := view(60, 30)
+	ev := func(ms, step int, d trace.Data) {
+		v.Apply(trace.Event{TS: t0.Add(time.Duration(ms) * time.Millisecond), SessionID: "s", RunID: "r", Turn: 1, Step: step, Name: d.EventName(), Data: d})
+	}
+	start := trace.RunStartData{Input: "hi"}
+	v.Apply(trace.Event{TS: t0, Seq: 1, SessionID: "s", RunID: "r", Turn: 1, Name: trace.RunStart, Data: start})
+	ev(1, 0, trace.StateData{State: "building_context"})
+	ev(5, 1, trace.StateData{State: "waiting_model"})
+	if !v.Running() {
+		t.Fatal("it does not run")
+	}
+	v.Tick(t0.Add(time.Second), 3)
+	if s := plain(v); !strings.Contains(s, "⠒⠒⠒") || strings.Contains(s, "⠿") {
+		t.Errorf("waiting:\n%s", s)
+	}
+	ev(1000, 1, trace.DeltaData{Kind: "text", Text: "some text that streams"})
+	v.Tick(t0.Add(2*time.Second), 4)
+	if s := plain(v); !strings.Contains(s, "⠒") || !strings.Contains(s, "⠿") || !strings.Contains(s, "~") {
+		t.Errorf("streaming:\n%s", s)
+	}
+	rows := v.Rows()
+	v.Tick(t0.Add(2*time.Second), 5)
+	if &rows[0] == &v.Rows()[0] {
+		t.Error("the spinner stands")
+	}
+	v.Apply(trace.Event{TS: t0.Add(3 * time.Second), Seq: 2, SessionID: "s", RunID: "r", Turn: 1, Step: 1, Name: trace.Error,
+		Data: trace.ErrorData{Message: "no connection \x1b[31m"}})
+	v.Apply(trace.Event{TS: t0.Add(3 * time.Second), Seq: 3, SessionID: "s", RunID: "r", Turn: 1, Step: 1, Name: trace.RunEnd,
+		Data: trace.RunEndData{State: "failed", Reason: "model"}})
+	if v.Running() {
+		t.Error("it still runs")
+	}
+	rows = v.Rows()
+	v.Tick(t0.Add(9*time.Second), 6)
+	if &rows[0] != &v.Rows()[0] {
+		t.Error("rows are made anew although nothing runs")
+	}
+	if s := plain(v); !strings.Contains(s, "✗") {
+		t.Error(s)
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	v := view(30, 8)
+	v.Move(1)
+	v.Bottom()
+	v.Fold()
+	v.Unfold()
+	v.Toggle()
+	v.TurnAfter()
+	v.Scroll(3)
+	if v.Selected() != nil || v.JSON() != "" || v.Turn() != 0 || !strings.Contains(plain(v), "nothing yet") {
+		t.Error(plain(v))
+	}
+}
+
+// B016, B017: at any size there are exactly as many rows as asked for, each exactly as wide, whatever the text.
+func TestEverySize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := view(0, 0)
+		m := paint.Metrics{Grapheme: rapid.Bool().Draw(t, "grapheme")}
+		v.SetMetrics(m)
+		if rapid.Bool().Draw(t, "ascii") {
+			v.SetTheme(theme.New(theme.Options{Name: theme.Light, ASCII: true}))
+		}
+		evs := script(1, t0)
+		evs = append(evs, script(2, t0.Add(time.Hour))...)
+		for i := range evs {
+			switch d := evs[i].Data.(type) {
+			case trace.ToolCallData:
+				d.Tool = rapid.String().Draw(t, "tool")
+				d.Arguments = json.RawMessage(rapid.String().Draw(t, "args"))
+				evs[i].Data = d
+			case trace.ToolResultData:
+				d.Summary = "部署 👨‍👩‍👧‍👦 \x1b]52;c;eA==\x07 \u009b31m"
+				evs[i].Data = d
+			}
+		}
+		v.Load(evs[:rapid.IntRange(0, len(evs)).Draw(t, "events")])
+		for range 5 {
+			w, h := rapid.IntRange(-1, 120).Draw(t, "w"), rapid.IntRange(-1, 40).Draw(t, "h")
+			v.SetSize(w, h)
+			switch rapid.IntRange(0, 3).Draw(t, "act") {
+			case 0:
+				v.Move(rapid.IntRange(-5, 5).Draw(t, "move"))
+			case 1:
+				v.Toggle()
+			case 2:
+				v.Scroll(rapid.IntRange(-9, 9).Draw(t, "scroll"))
+			}
+			rows := v.Rows()
+			if len(rows) != max(0, h) {
+				t.Fatalf("%d rows of %d", len(rows), h)
+			}
+			for _, r := range rows {
+				if got := m.Width(r); got != max(0, w) {
+					t.Fatalf("row %q is %d wide, not %d", r, got, w)
+				}
+				if s := ansi.Strip(r); strings.ContainsAny(s, "\x1b\u009b\x07") || strings.Contains(r, "52;c") {
+					t.Fatalf("control sequence in %q", r)
+				}
+			}
+		}
+	})
+}
