@@ -21,10 +21,13 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer func() { err = c.closeApp(app, err) }()
-	// The screen has the terminal in its hands and takes signals itself; a first one is not to cut it short.
-	c.stop.onFirst(func() {})
 	c.warn(cfg)
-	return app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn})
+	// A signal ends ctx, on which the screen gives the terminal back.
+	err = app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn})
+	if c.stop.stopped() && (err == nil || ctx.Err() != nil) {
+		return errInterrupted
+	}
+	return err
 }
 
 // canDraw refuses what is no terminal, or one that cannot place the cursor.
