@@ -481,8 +481,17 @@ func TestScreen(t *testing.T) {
 	if got != (ScreenOptions{Continue: true}) {
 		t.Errorf("%+v", got)
 	}
-	// A signal ends the screen.
+	// A first signal is the screen's to see to, a second one ends it.
 	b.f.screen = func(ctx context.Context, _ ScreenOptions) error {
+		b.sig(Hangup)
+		if ctx.Err() != nil {
+			t.Error("the first signal cuts the screen off")
+		}
+		return nil
+	}
+	b.want(b.run(), 130, "", "interrupted")
+	b.f.screen = func(ctx context.Context, _ ScreenOptions) error {
+		b.sig(Hangup)
 		b.sig(Hangup)
 		return context.Cause(ctx)
 	}
@@ -739,7 +748,9 @@ func TestUsage(t *testing.T) {
 	for _, args := range []string{"run hi", "sessions", "sessions show x", "sessions delete x", "trace", ""} {
 		b.want(b.run(strings.Fields(args)...), 2, "", "it is no database; the path comes from AGENT_DB_PATH")
 	}
-	b.prog.Open = func(context.Context, config.Config, clock.Clock, OpenOptions) (*App, error) { return nil, os.ErrNotExist }
+	b.prog.Open = func(context.Context, config.Config, clock.Clock, OpenOptions) (*App, error) {
+		return nil, os.ErrNotExist
+	}
 	b.want(b.run("sessions", "delete", "x"), 2, "", "no session x")
 	b.want(b.run("trace"), 2, "", "does not exist yet")
 	b.proc.Environ = []string{"AGENT_COMPACT=x"}

@@ -22,7 +22,8 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 	}
 	defer func() { err = c.closeApp(app, err) }()
 	c.warn(cfg)
-	// A signal ends ctx, on which the screen gives the terminal back.
+	// The screen takes signals itself, to leave the terminal and its runs in order; a second one ends it at once.
+	c.stop.onFirst(func() {})
 	err = app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn})
 	if c.stop.stopped() && (err == nil || ctx.Err() != nil) {
 		return errInterrupted

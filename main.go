@@ -1,0 +1,332 @@
+// Vitrine is an agent runtime you can see through, in a terminal.
+//
+// This file only wires the parts together: ui/cli gets a factory that makes store, model client, tools and engine of a
+// configuration, and everything it takes from the process. What the parts do is told in their own packages.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"vitrine/assets"
+	"vitrine/llm"
+	"vitrine/llm/offline"
+	"vitrine/llm/openai"
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+	"vitrine/runtime/config"
+	"vitrine/store"
+	"vitrine/tools"
+	"vitrine/tools/builtin"
+	"vitrine/trace"
+	"vitrine/ui"
+	"vitrine/ui/cli"
+)
+
+const (
+	// resultChars is how much of a tool result stands in the prompt; the rest is an artifact.
+	resultChars = 2000
+	// parkLimit is how long a run without a screen waits for a store that does not take a commit.
+	parkLimit = 30 * time.Second
+	// offlinePace is how long the offline model takes for a word on the screen, so that it can be read along.
+	offlinePace = 20 * time.Millisecond
+	// projectNotes is the file in which a project tells agents about itself, and how much of it is taken.
+	projectNotes      = "AGENTS.md"
+	projectNotesLimit = 8 << 10
+	// keptBuffer is how many events may wait for the trace file; those that do not fit it reads from the store.
+	keptBuffer = 1024
+	// noticeBound is how many notices may wait for the screen.
+	noticeBound = 64
+)
+
+func main() {
+	cobra.MousetrapHelpText = "" // a double click on Windows opens the screen like any other start
+	os.Exit(wiring{}.program().Execute(context.Background(), cli.FromOS()))
+}
+
+// wiring is what tests may put in the place of real parts. The zero value is the program.
+type wiring struct {
+	client func(llm.Client) llm.Client
+	tools  []tools.Tool
+}
+
+func (w wiring) program() cli.Program {
+	return cli.Program{
+		Clock: clock.Real(), NewID: newID, Open: w.open, Inspect: inspect, Reach: reach, Signals: cli.OSSignals,
+	}
+}
+
+// newID gives a UUIDv7: ids sort by the time of their making.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// open makes the parts of the configuration.
+func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o cli.OpenOptions) (*cli.App, error) {
+	if o.ReadOnly {
+		if _, err := os.Stat(cfg.DBPath); errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	faults, err := runtime.ParseFaults(os.Getenv(runtime.FaultEnv))
+	if err != nil {
+		return nil, err
+	}
+	bus := trace.NewBus(clk)
+	notes := newNotices(clk)
+	st, err := store.Open(ctx, store.Config{
+		Path: cfg.DBPath, Clock: clk, NewID: newID, Publish: bus.Publish, OnNotice: notes.store, Faults: faults,
+	})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	app := &cli.App{Library: st, Notices: notes.lines, Close: st.Close}
+	if o.ReadOnly {
+		return app, nil
+	}
+	file := clock.NewGroup(clk)
+	writer := trace.NewWriter(trace.WriterConfig{
+		Path: cfg.TracePath, MaxChars: cfg.TraceMaxPayload, Clock: clk, OnState: notes.trace, Fault: faults.Hit,
+		Read: func(ctx context.Context, session string, after int64, limit int) ([]trace.Event, error) {
+			return st.Events(ctx, session, "", after, limit)
+		},
+	})
+	kept := bus.SubscribeKept(keptBuffer)
+	file.Go(func() { writer.Run(context.Background(), kept) })
+	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: st, NewID: newID}), w.tools...)...)
+	executor := tools.NewExecutor(clk, registry, tools.Config{OnPanic: func(tool string, value any, stack []byte) {
+		logPanic(cfg, clk, "tool "+tool, value, stack)
+	}})
+	client, closeClient := w.model(cfg, clk, o)
+	engine := runtime.NewEngine(runtime.EngineConfig{
+		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
+		NewID: newID, Limits: limits(cfg, o), System: system(), User: cfg.User, Faults: faults,
+	})
+	app.Agent, app.Feed = engine, bus
+	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error { return screen(ctx, cfg, clk, app, notes, s) }
+	app.Close = func(ctx context.Context) error {
+		// Who makes events ends before who writes them.
+		err := engine.Shutdown(ctx, false)
+		err = errors.Join(err, st.Close(ctx))
+		bus.Close()
+		closeClient()
+		return errors.Join(err, file.Wait(ctx))
+	}
+	return app, nil
+}
+
+// limits are the bounds of runs and prompts.
+func limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
+	l := runtime.Limits{
+		Budget: runtime.Budget{
+			Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Cost: cfg.MaxRunCost, Deadline: cfg.RunDeadline,
+		},
+		ContextTokens: cfg.MaxCtxTokens, RawTurns: cfg.MaxRawTurns, ResultChars: resultChars, Temperature: &cfg.LLMTemperature,
+	}
+	if o.Headless {
+		l.ParkLimit = parkLimit
+	}
+	return l
+}
+
+// system is the system prompt: ours, and what the project in this folder says to agents.
+func system() string {
+	s := assets.SystemPrompt()
+	notes, err := os.ReadFile(projectNotes)
+	if err != nil || len(notes) == 0 {
+		return s // most folders have none
+	}
+	if len(notes) > projectNotesLimit {
+		notes = notes[:projectNotesLimit]
+	}
+	return s + "\n\nWhat this project says to agents (" + projectNotes + "):\n" + strings.ToValidUTF8(string(notes), "")
+}
+
+// routes sends a request to the client that has its model.
+type routes struct {
+	offline, remote llm.Client
+}
+
+func (r routes) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	switch {
+	case req.Model == config.OfflineModel:
+		return r.offline.Stream(ctx, req)
+	case r.remote != nil:
+		return r.remote.Stream(ctx, req)
+	}
+	return func(yield func(llm.Chunk, error) bool) {
+		yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrNotFound,
+			Message: "this session uses the model " + req.Model + ", and no endpoint is set: OPENAI_BASE_URL or OPENAI_API_KEY connects one, --model offline does without"})
+	}
+}
+
+// model makes the client: the offline model, and the endpoint when there is one.
+func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (client llm.Client, closeIt func()) {
+	pace := offlinePace
+	if o.Headless {
+		pace = 0
+	}
+	r := routes{offline: offline.New(offline.Config{Clock: clk, Pace: pace})}
+	closeIt = func() {}
+	if end := cfg.Endpoint(); end.Kind != config.Offline {
+		c := openai.New(openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()})
+		closeIt = c.Close
+		r.remote = llm.Retry(
+			llm.Watchdog(c, llm.WatchdogConfig{Silence: cfg.LLMTimeout, FirstByte: openai.DefaultFirstByteTimeout, Clock: clk}),
+			llm.RetryConfig{Max: cfg.LLMRetries, Base: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64})
+	}
+	client = r
+	if w.client != nil {
+		client = w.client(client)
+	}
+	return client, closeIt
+}
+
+// screen opens the terminal's screen on the app.
+func screen(ctx context.Context, cfg config.Config, clk clock.Clock, app *cli.App, notes *notices, s cli.ScreenOptions) error {
+	end := cfg.Endpoint()
+	models := []string{end.Model}
+	if end.Kind != config.Offline {
+		models = append(models, config.OfflineModel)
+	}
+	folder, _ := os.Getwd() // it is only shown
+	return ui.Run(ctx, ui.Options{
+		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
+		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next,
+		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens},
+	})
+}
+
+// shortFolder writes the home folder as ~.
+func shortFolder(folder string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || home == "/" {
+		return folder
+	}
+	if rest, ok := strings.CutPrefix(folder, home); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return "~" + rest
+	}
+	return folder
+}
+
+// notices are the standing conditions of the program, kept for a run without a screen and queued for one with it.
+type notices struct {
+	queue *clock.Queue[ui.Notice]
+}
+
+func newNotices(clk clock.Clock) *notices {
+	return &notices{queue: clock.NewQueue[ui.Notice](clk, noticeBound)}
+}
+
+func (n *notices) store(text string) { n.queue.TryPut(ui.Notice{ID: "store", Text: text}) }
+func (n *notices) trace(stopped bool, err error) {
+	text := ""
+	if stopped {
+		text = fmt.Sprintf("the trace file is not written: %v (AGENT_TRACE_PATH); the store has everything", err)
+	}
+	n.queue.TryPut(ui.Notice{ID: "trace", Text: text})
+}
+
+// next waits for a notice.
+func (n *notices) next(ctx context.Context) (ui.Notice, error) { return n.queue.Get(ctx) }
+
+// lines takes what is there.
+func (n *notices) lines() []string {
+	var lines []string
+	for {
+		note, ok := n.queue.TryGet()
+		if !ok {
+			return lines
+		}
+		if note.Text != "" {
+			lines = append(lines, note.Text)
+		}
+	}
+}
+
+func logPanic(cfg config.Config, clk clock.Clock, where string, value any, stack []byte) {
+	text := fmt.Sprintf("%s panic in %s: %v\n%s\n", clk.Now().UTC().Format(time.RFC3339), where, value, stack)
+	_ = cli.AppendLog(cli.LogPath(cfg), text) // the run goes on and says that the call failed
+}
+
+// storeError marks what another path or other permissions would help.
+func storeError(err error) error {
+	var (
+		refused *store.OpenError
+		newer   *store.NewerError
+	)
+	return &cli.StoreError{Err: err, Configuration: errors.As(err, &refused) || errors.As(err, &newer)}
+}
+
+// inspect looks at the store for doctor.
+func inspect(ctx context.Context, cfg config.Config) cli.StoreState {
+	info, err := store.Inspect(ctx, cfg.DBPath)
+	s := cli.StoreState{Path: info.Path, Exists: info.Exists, Bytes: info.Bytes}
+	switch {
+	case err != nil:
+		s.Err = storeError(err)
+		s.Text = s.Err.Error()
+	case !info.Exists:
+		s.Text = "not there yet; the first run makes it"
+	default:
+		s.Text = fmt.Sprintf("version %d, newest known %d", info.Version, info.Newest)
+		if info.Version < info.Newest {
+			s.Text += "; it is brought up to date when it is opened next"
+		}
+	}
+	if s.Path == "" {
+		s.Path, _ = filepath.Abs(cfg.DBPath)
+	}
+	return s
+}
+
+// reachLimit bounds the sign of life that doctor --check asks for.
+const reachLimit = 15 * time.Second
+
+// reach asks the endpoint for its list of models.
+func reach(ctx context.Context, cfg config.Config) (string, error) {
+	end := cfg.Endpoint()
+	ctx, cancel := context.WithTimeout(ctx, reachLimit)
+	defer cancel()
+	u, err := url.Parse(end.BaseURL)
+	if err != nil {
+		return "", errors.New("the address is no URL")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("models").String(), nil)
+	if err != nil {
+		return "", errors.New("no request can be made of the address")
+	}
+	if end.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+end.Key.Reveal())
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		var ue *url.Error // names the whole address; its query may hold a secret
+		if errors.As(err, &ue) {
+			err = ue.Err
+		}
+		return "", fmt.Errorf("%s: %w", u.Host, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return "", fmt.Errorf("%s refused the key (HTTP %d)", u.Host, code)
+	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
+		return fmt.Sprintf("%s answers, but lists no models (HTTP %d)", u.Host, code), nil
+	case code >= 400:
+		return "", fmt.Errorf("%s answered HTTP %d", u.Host, code)
+	}
+	return fmt.Sprintf("%s answers (HTTP %d)", u.Host, resp.StatusCode), nil
+}
