@@ -55,15 +55,9 @@ func readerDSN(path string) string {
 	return dsn(path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_dqs": {"0"}, "_error_rc": {"1"}}, "busy_timeout(5000)")
 }
 
-// probeDSN reads a file that may not be ours and leaves no trace: no -wal, no -shm, no change of either.
+// probeDSN reads a file that may not be ours and leaves no trace. It does not see the log.
 func probeDSN(path string) string {
-	params := url.Values{"mode": {"ro"}, "_error_rc": {"1"}}
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		params.Set("readonly_shm", "1") // what is newest stands in the log
-	} else {
-		params.Set("immutable", "1")
-	}
-	return dsn(path, params, "busy_timeout(5000)")
+	return dsn(path, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_error_rc": {"1"}})
 }
 
 // pinned opens connections to one file only: when another one stands at the path it fails, so that nobody reads a strange

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,16 +78,22 @@ func (h header) check(path string, newest int) error {
 	return nil
 }
 
-// probe reads the header of a file that exists, changing nothing.
+// probe reads the header of a file that exists, changing nothing. What its log says of it counts more: it is newer.
 func probe(ctx context.Context, path string) (h header, err error) {
+	log, err := walPageOne(path + "-wal")
+	if err != nil {
+		return h, err
+	}
 	conn, err := sqlite.NewConnector(probeDSN(path))
 	if err != nil {
 		return h, err
 	}
 	db := sql.OpenDB(conn)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	return readHeader(ctx, db)
+	h, err = readHeader(ctx, db)
+	if log != nil {
+		h.version, h.app = int(binary.BigEndian.Uint32(log[60:])), int(binary.BigEndian.Uint32(log[68:]))
+	}
+	return h, errors.Join(err, db.Close())
 }
 
 // migrate brings the database from version from to the newest, each step in a transaction of its own.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -219,6 +220,9 @@ func (s *Store) prepare(ctx context.Context, c *conns, life *fileLock) error {
 		return &OpenError{Path: c.path, What: "the folder " + filepath.Dir(c.path) + " cannot hold a shared log (journal mode " + mode + ")",
 			Do: doLocal}
 	}
+	if err := tryWrite(ctx, c.write); err != nil {
+		return openFailed(c.path, err)
+	}
 	if h.version < len(s.steps) {
 		if err := s.migrateAlone(ctx, c, h.version, life); err != nil {
 			return err
@@ -232,6 +236,15 @@ func (s *Store) prepare(ctx context.Context, c *conns, life *fileLock) error {
 		return openFailed(c.path, err)
 	}
 	return nil
+}
+
+// tryWrite finds out whether writing is possible at all: a log whose index cannot be written is not noticed by reading.
+func tryWrite(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	if code(err) == sqlite3.SQLITE_BUSY {
+		return nil // somebody writes, so it is
+	}
+	return errors.Join(err, rollback(conn))
 }
 
 // migrateAlone migrates, for which no other process may have the database open.
@@ -313,7 +326,7 @@ func openFailed(path string, err error) error {
 		return &OpenError{Path: path, What: "the database is damaged", Err: err, Do: "restore a copy, or " + doSetPath}
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return &OpenError{Path: path, What: "another program has it locked", Err: err, Do: "close that program, or " + doSetPath}
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CANTOPEN:
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 		return &OpenError{Path: path, What: "the folder " + dir + " cannot be used for a database", Err: err, Do: doLocal}
 	}
 	switch causeOf(err) {

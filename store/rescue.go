@@ -77,7 +77,7 @@ func (s *Store) continues(ctx context.Context) bool {
 	if s.inspect(ctx, s.path) != nil {
 		return false
 	}
-	conn, err := sqlite.NewConnector(probeDSN(s.path))
+	conn, err := sqlite.NewConnector(readerDSN(s.path))
 	if err != nil {
 		return false
 	}
