@@ -108,6 +108,8 @@ func (w *Writer) take(b Batch) {
 			w.lose(GapData{Cause: "the writer could not keep up with " + session, After: after})
 			continue
 		}
+		// The mark may be older than what was read from the store since.
+		after = max(after, w.read[session])
 		if at, ok := w.behind[session]; !ok || after < at {
 			w.behind[session] = after
 		}
