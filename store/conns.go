@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 )
@@ -67,14 +68,16 @@ type pinned struct {
 	check func() error
 }
 
-// Connect opens a connection and checks that it is to the right file.
+// Connect opens a connection and checks that it is to the right file. SQLite opens the log with the first read only: nothing
+// may be read before the check, or our log would go into a strange database.
 func (p pinned) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := p.Connector.Connect(ctx)
+	wrong := p.check()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(wrong, err)
 	}
-	if err := p.check(); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if wrong != nil {
+		return nil, errors.Join(wrong, c.Close())
 	}
 	return c, nil
 }
@@ -109,12 +112,18 @@ func (c *conns) pool(name string) (*sql.DB, error) {
 	return sql.OpenDB(pinned{Connector: inner, check: c.check}), nil
 }
 
+// warm has one reader open the database and its log, so that it can read on when the file is gone from its path.
+func (c *conns) warm(ctx context.Context) error {
+	var n int
+	return c.read.QueryRowContext(ctx, "SELECT count(*) FROM meta").Scan(&n)
+}
+
 // check says whether the path still leads to the file that was opened. It opens nothing: closing a second handle of the
 // file would drop SQLite's locks.
 func (c *conns) check() error {
 	now, err := os.Stat(c.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return &FileGoneError{Path: c.path}
 	case err != nil:
 		return err

@@ -232,6 +232,9 @@ func (s *Store) prepare(ctx context.Context, c *conns, life *fileLock) error {
 	if err == nil && !ok {
 		err = errLockBusy
 	}
+	if err == nil {
+		err = c.warm(ctx)
+	}
 	if err != nil {
 		return openFailed(c.path, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 )
@@ -32,6 +33,10 @@ func (s *Store) rescue(ctx context.Context, gone *FileGoneError) error {
 			f.holder = nil // it stays where it is, with the old files
 		}
 		return errors.Join(fmt.Errorf("save open sessions to %s: %w", target, err), c.close(), f.close())
+	}
+	// Into the file itself, where another process that lost the same database looks for the reason of this one.
+	if _, err := c.write.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+		s.notice("moving the log into %s: %v", target, err)
 	}
 	if f.holder == s.files.holder {
 		s.files.holder = nil
@@ -59,13 +64,13 @@ func (s *Store) rescueTarget(ctx context.Context) (string, error) {
 	}
 	_, err = os.Stat(s.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		if busy == 0 {
 			return s.path, removeDatabase(s.path) // what is left is the empty log and its index
 		}
 	case err != nil:
 		return "", err
-	case s.continues(ctx):
+	case busy == 0 && s.continues(ctx):
 		return s.path, nil
 	}
 	ext := filepath.Ext(s.path)
@@ -77,7 +82,7 @@ func (s *Store) continues(ctx context.Context) bool {
 	if s.inspect(ctx, s.path) != nil {
 		return false
 	}
-	conn, err := sqlite.NewConnector(readerDSN(s.path))
+	conn, err := sqlite.NewConnector(probeDSN(s.path))
 	if err != nil {
 		return false
 	}

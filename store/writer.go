@@ -259,10 +259,18 @@ func (s *Store) reconnect(ctx context.Context) {
 	if s.conns != nil && errors.As(s.conns.check(), &gone) {
 		return
 	}
+	if s.conns != nil {
+		s.last = s.conns
+	}
 	closing := s.swap(nil, errReconnecting).close()
-	c, err := openConns(ctx, s.path)
+	// Nothing is opened that is not the file of before: its log, if it still lies there, would go into a strange database.
+	err := s.last.check()
+	var c *conns
 	if err == nil {
-		if err = s.sameDatabase(ctx, c); err != nil {
+		c, err = openConns(ctx, s.path)
+	}
+	if err == nil {
+		if err = errors.Join(s.sameDatabase(ctx, c), c.warm(ctx)); err != nil {
 			err = errors.Join(err, c.close())
 			c = nil
 		}

@@ -205,6 +205,7 @@ func TestReconnectFailsAndRecovers(t *testing.T) {
 	r.commit(t, tx)
 
 	// Now they are lost for real.
+	r.last = r.conns
 	if err := r.swap(nil, errReconnecting).close(); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestReconnectFailsAndRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.Commit(t.Context(), r.tx(row))
-	wantCause(t, err, CauseIO)
+	wantCause(t, err, CauseFileGone)
 	if err := copyFile(filepath.Join(filepath.Dir(path), "other.db"), path, func(to string) error {
 		other, err := tryOpen(to)
 		if err != nil {
