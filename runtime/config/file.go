@@ -44,9 +44,9 @@ func syntaxError(err error, path string) error {
 	var de *toml.DecodeError
 	if errors.As(err, &de) {
 		row, col := de.Position()
-		return fmt.Errorf("%s:%d:%d: %s", path, row, col, strings.TrimPrefix(de.Error(), "toml: "))
+		return &Error{Name: fmt.Sprintf("%s:%d:%d", path, row, col), Allowed: strings.TrimPrefix(de.Error(), "toml: ")}
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return &Error{Name: path, Allowed: err.Error()}
 }
 
 type walker struct {

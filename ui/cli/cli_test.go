@@ -592,7 +592,7 @@ func TestSessionsShow(t *testing.T) {
 		{N: 5, Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: "cu", Partial: true, CreatedAt: at},
 	}
 	got := b.run("sessions", "show", "deploy")
-	want := `deploy   plan   1 turns   done
+	want := `deploy   plan   1 turn   done
 
 1   user   2026-01-02 03:04:05
   hi

@@ -214,7 +214,11 @@ func (c *command) showSession(ctx context.Context, o *options, id string) (err e
 		return err
 	}
 	if !o.json {
-		c.out.line("%s   %s   %d turns   %s", info.ID, info.Title, info.TurnCount, stateWord(info))
+		turns := "1 turn"
+		if info.TurnCount != 1 {
+			turns = strconv.Itoa(info.TurnCount) + " turns"
+		}
+		c.out.line("%s   %s   %s   %s", info.ID, info.Title, turns, stateWord(info))
 	}
 	return c.eachMessage(ctx, app, id, func(m runtime.MessageRow) error {
 		if o.json {
