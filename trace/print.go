@@ -51,6 +51,9 @@ func printRoot(out io.Writer, root *Node) {
 
 func lastTime(n *Node) time.Time {
 	at := n.End
+	if n.FirstToken.After(at) {
+		at = n.FirstToken
+	}
 	for _, e := range n.Events {
 		if e.TS.After(at) {
 			at = e.TS

@@ -132,6 +132,9 @@ func (t *Tree) Apply(e Event) {
 			return // the tail of something that is not shown
 		}
 		run = t.addRoot(&Node{Kind: KindRun, ID: e.RunID, Title: fmt.Sprintf("turn %d", e.Turn), Turn: e.Turn, Status: Running, Start: e.TS})
+		if t.byID[run.ID] == nil {
+			return // older than all that are kept
+		}
 	}
 	if e.Seq > 0 {
 		if e.Seq <= run.lastSeq {

@@ -192,9 +192,9 @@ func (t *Tree) toolCall(run *Node, e Event, d ToolCallData) {
 	if d.RawArguments != "" {
 		n.Detail = d.RawArguments
 	}
-	n.Status = Waiting
+	n.Status, n.End = Waiting, time.Time{}
 	if d.Status == "started" {
-		n.Status, n.Start, n.End = Running, e.TS, time.Time{}
+		n.Status, n.Start = Running, e.TS
 	}
 	t.keep(n, e)
 	t.closeStep(n.Parent)
@@ -310,6 +310,9 @@ func (t *Tree) foldAtTop(e Event, d CompactData) {
 	}
 	if n == nil || !n.Open() {
 		n = t.addRoot(&Node{Kind: KindFold, ID: fmt.Sprintf("fold/%d", e.Seq), Title: "fold", Status: Running, Start: e.TS})
+		if t.byID[n.ID] == nil {
+			return // older than all that are kept
+		}
 	}
 	n.lastSeq = e.Seq
 	t.phase(n, e, d)

@@ -1,0 +1,466 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"pgregory.net/rapid"
+)
+
+// script makes the events of a session, each at its time.
+type script struct {
+	run    string
+	turn   int
+	step   int
+	seq    int64
+	events []Event
+}
+
+// at adds an event ms milliseconds after the start; data of transient names get no seq.
+func (s *script) at(ms int, d Data) *script {
+	e := Event{TS: start.Add(time.Duration(ms) * time.Millisecond), SessionID: "s", RunID: s.run, Turn: s.turn, Step: s.step, Name: d.EventName(), Data: d}
+	switch d := d.(type) {
+	case StateData, DeltaData, RetryData, ProgressData:
+	case ErrorData:
+		if d.Stored {
+			s.seq++
+			e.Seq = s.seq
+		}
+	default:
+		s.seq++
+		e.Seq = s.seq
+	}
+	s.events = append(s.events, e)
+	return s
+}
+
+func (s *script) in(step int) *script {
+	s.step = step
+	return s
+}
+
+func ms(n int) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
+
+// twoSteps is a whole run: a model call with one retry and two tools, and a second model call.
+func twoSteps() *script {
+	s := &script{run: "run-1", turn: 7}
+	return s.at(0, RunStartData{Input: "What do 12 workers cost?", Model: "gpt-4o-mini", N: 1}).
+		at(0, StateData{State: "building_context"}).
+		in(1).at(8, StateData{State: "waiting_model", Meter: &Meter{System: 900, Window: 2100}}).
+		at(200, DeltaData{Kind: "text", Text: "half a reply"}).
+		at(300, RetryData{Attempt: 1, Max: 2, WaitMS: 500, Cause: "503 overloaded"}).
+		at(300, DeltaData{Kind: "text", Reset: true}).
+		at(388, DeltaData{Kind: "text", Text: "I look up the price."}).
+		at(400, DeltaData{Kind: "call", ID: "search_mock", Text: `{"query":`}).
+		at(1908, LLMCallData{
+			Model: "gpt-4o-mini", LatencyMS: 1900, TTFTMS: ptr(int64(380)), PromptTokens: ptr(2900), CompletionTokens: ptr(100), CachedTokens: ptr(2209),
+			Estimate: 3100, ToolCallCount: 2, FinishReason: "tool_calls", Attempts: 2, Text: "I look up the price.", StartedAt: ms(8),
+		}).
+		at(1908, ToolCallData{ID: "c1", CallID: "call_a", Tool: "search_mock", Arguments: json.RawMessage(`{"query":"price"}`), Status: "started"}).
+		at(1908, ToolCallData{ID: "c2", CallID: "call_b", Tool: "calculator", Ord: 1, Arguments: json.RawMessage(`{"expression":"12*"}`), Status: "pending"}).
+		at(1920, ProgressData{ID: "c1", Text: "half way"}).
+		at(1930, DeltaData{Kind: "tool_output", ID: "c1", Text: "12345"}).
+		at(1949, ToolResultData{ID: "c1", CallID: "call_a", Tool: "search_mock", Status: "done", OK: true, DurationMS: 41, Summary: "3 hits"}).
+		at(1950, ToolCallData{ID: "c2", CallID: "call_b", Tool: "calculator", Ord: 1, Arguments: json.RawMessage(`{"expression":"12*"}`), Status: "started"}).
+		at(1953, ToolResultData{ID: "c2", CallID: "call_b", Tool: "calculator", Status: "done", Code: "invalid_argument", DurationMS: 3}).
+		at(1953, StateData{State: "building_context"}).
+		in(2).at(1960, StateData{State: "waiting_model", Meter: &Meter{Window: 3300}}).
+		at(2100, DeltaData{Kind: "text", Text: "Twelve workers"}).
+		at(4400, LLMCallData{Model: "gpt-4o-mini", LatencyMS: 2440, Estimate: 3300, FinishReason: "stop", Attempts: 1, Text: "Twelve workers cost $42.34.", StartedAt: ms(1960)}).
+		at(4400, AnswerData{Text: "Twelve workers cost $42.34.", N: 6}).
+		at(4400, RunEndData{State: "succeeded", Steps: 2, Calls: 2, Tokens: 6307, DurationMS: 4400}).
+		at(4400, StateData{State: "succeeded"})
+}
+
+func treeOf(events ...Event) *Tree {
+	t := &Tree{}
+	for _, e := range events {
+		t.Apply(e)
+	}
+	return t
+}
+
+func printed(t *testing.T, tree *Tree) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Print(&b, tree); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
+
+func TestTreeOfARun(t *testing.T) {
+	tree := treeOf(twoSteps().events...)
+	equal(t, printed(t, tree), lines(
+		"✓ turn 7           4.4 s  ~6.3k  succeeded  What do 12 workers cost?",
+		"  ✓ context         8 ms",
+		"  ✓ step 1         1.9 s   3.0k",
+		"    ✓ gpt-4o-mini  1.9 s   3.0k  first token 380 ms  2.2k cached  attempt 2  tool_calls",
+		`    ✓ search_mock  41 ms         {"query":"price"}  3 hits`,
+		`    ✗ calculator    3 ms         {"expression":"12*"}  invalid_argument`,
+		"  ✓ step 2         2.4 s  ~3.3k",
+		"    ✓ gpt-4o-mini  2.4 s  ~3.3k  stop",
+	))
+	run := tree.Run("run-1")
+	equal(t, len(run.Events), 3) // run_start, answer, run_end
+	model := tree.Node("run-1/1/model1")
+	equal(t, model.Parent.ID, "run-1/1")
+	equal(t, model.FirstToken, ms(388))
+	equal(t, []Name{model.Events[0].Name, model.Events[1].Name}, []Name{Retry, LLMCall})
+	equal(t, model.Tokens, Tokens{Prompt: 2900, Completion: 100, Cached: 2209})
+	tool := tree.Node("call/c1")
+	equal(t, len(tool.Events), 2)
+	equal(t, tool.Start, ms(1908))
+	equal(t, tool.End, ms(1949))
+	equal(t, tool.Duration(ms(9999)), 41*time.Millisecond)
+	equal(t, tree.Node("nothing") == nil, true)
+}
+
+func TestTreeWhileItHappens(t *testing.T) {
+	all := twoSteps().events
+	tree := &Tree{}
+	shown := func(upTo Name, nth int) string {
+		for len(all) > 0 {
+			e := all[0]
+			all = all[1:]
+			before := tree.Version
+			tree.Apply(e)
+			if tree.Version < before {
+				t.Error("the version went back")
+			}
+			if e.Name == upTo {
+				if nth--; nth == 0 {
+					break
+				}
+			}
+		}
+		return printed(t, tree)
+	}
+	equal(t, shown(State, 1), lines("… turn 7     0 ms    What do 12 workers cost?  not ended", "  … context  0 ms"))
+	equal(t, shown(Delta, 1), lines(
+		"… turn 7           200 ms  ~3.0k  What do 12 workers cost?  not ended",
+		"  ✓ context          8 ms",
+		"  … step 1         192 ms  ~3.0k",
+		"    … gpt-4o-mini  192 ms  ~3.0k  first token 192 ms",
+	))
+	m := tree.Node("run-1/1/model1")
+	equal(t, m.Streamed, len("half a reply"))
+	shown(Delta, 1)
+	equal(t, m.Streamed, 0)
+	equal(t, m.FirstToken.IsZero(), true)
+	equal(t, m.Attempts, 2)
+	equal(t, m.Outcome, "503 overloaded")
+	shown(Delta, 1)
+	equal(t, m.FirstToken, ms(388))
+	shown(ToolCall, 2)
+	c1, c2 := tree.Node("call/c1"), tree.Node("call/c2")
+	equal(t, []Status{c1.Status, c2.Status, c1.Parent.Status}, []Status{Running, Waiting, Running})
+	shown(Delta, 1)
+	equal(t, c1.Progress, "half way")
+	equal(t, c1.Streamed, 5)
+	before := c1.Parent.Version
+	shown(ToolResult, 1)
+	equal(t, c1.Progress, "")
+	if c1.Parent.Version == before {
+		t.Error("a change below does not show in the version")
+	}
+	shown(ToolResult, 1)
+	equal(t, c1.Parent.Status, OK)
+	equal(t, c1.Parent.End, ms(1953))
+	equal(t, c1.Parent.Open(), false)
+}
+
+// TestStoredEventsMakeTheWholeTree: the tree of a run that ended is the same with and without the transient events (but for
+// the retry and the texts of what streamed), in one go or one by one, and however often events come again.
+func TestStoredEventsMakeTheWholeTree(t *testing.T) {
+	all := twoSteps().events
+	whole := printed(t, treeOf(all...))
+	rapid.Check(t, func(t *rapid.T) {
+		tree := &Tree{}
+		for i, e := range all {
+			if e.Seq > 0 || rapid.Bool().Draw(t, "transient comes through") {
+				tree.Apply(e)
+			}
+			for range rapid.IntRange(0, 2).Draw(t, "again") {
+				if e := all[rapid.IntRange(0, i).Draw(t, "which")]; e.Seq > 0 {
+					tree.Apply(e)
+				}
+			}
+		}
+		var b bytes.Buffer
+		if err := Print(&b, tree); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != whole {
+			t.Fatalf("got\n%s\nwant\n%s", b.String(), whole)
+		}
+	})
+}
+
+func TestTreeOfUnhappyRuns(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    *script
+		want string
+	}{
+		{
+			"model fails",
+			(&script{run: "r", turn: 1}).at(0, RunStartData{Input: "hi", Model: "m"}).
+				in(1).at(50, LLMCallData{Model: "m", LatencyMS: 40, Attempts: 3, Error: "401 wrong key", StartedAt: ms(10)}).
+				at(60, ErrorData{Message: "the model did not answer", Why: "401 wrong key", Stored: true}).
+				at(60, RunEndData{State: "failed", Reason: "model"}),
+			lines(
+				"✗ turn 1     60 ms    failed: model  hi",
+				"  ✓ context  10 ms",
+				"  ✗ step 1   40 ms",
+				"    ✗ m      40 ms    attempt 3  401 wrong key",
+				"  ✗ error             the model did not answer  401 wrong key",
+			),
+		},
+		{
+			"cancelled in a stream and in a tool",
+			(&script{run: "r", turn: 1}).at(0, RunStartData{Input: "hi", Model: "m"}).
+				in(1).at(5, LLMCallData{Model: "m", LatencyMS: 5, PromptTokens: ptr(10), CompletionTokens: ptr(2), StartedAt: ms(0), PrefixBreak: "pin"}).
+				at(5, ToolCallData{ID: "a", Tool: "slow", Status: "started"}).
+				at(5, ToolCallData{ID: "b", Tool: "never", Status: "pending"}).
+				at(10, ToolResultData{ID: "a", Tool: "slow", Status: "interrupted", DurationMS: 5}).
+				in(2).at(12, StateData{State: "waiting_model"}).
+				at(15, DeltaData{Kind: "text", Text: "abcdefgh"}).
+				at(1015, RunEndData{State: "cancelled"}),
+			lines(
+				"■ turn 1     1.0 s  ~14  cancelled  hi",
+				"  ✓ context   0 ms",
+				"  ■ step 1   1.0 s   12",
+				"    ✓ m       5 ms   12  prefix broken: pin",
+				"    ■ slow    5 ms       interrupted",
+				"    ■ never  1.0 s",
+				"  ■ step 2   1.0 s   ~2",
+				"    ■ m      1.0 s   ~2  first token 3 ms",
+			),
+		},
+		{
+			"an approval, denied",
+			(&script{run: "r", turn: 1}).in(1).at(0, ToolCallData{ID: "a", CallID: "x", Tool: "rm", Arguments: json.RawMessage(`{}`), RawArguments: "{bad", Status: "pending"}).
+				at(1, ApprovalData{Phase: "asked", CallID: "x", Tool: "rm"}).
+				at(1, StateData{State: "waiting_approval"}),
+			lines("? turn 1    1 ms    not ended", "  … step 1  1 ms", "    ? rm    1 ms    {bad  waits for you"),
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) { equal(t, printed(t, treeOf(c.s.events...)), c.want) })
+	}
+}
+
+func TestApprovalIsFollowed(t *testing.T) {
+	s := (&script{run: "r", turn: 1}).in(1).at(0, ToolCallData{ID: "a", CallID: "x", Tool: "rm", Status: "pending"}).
+		at(1, ApprovalData{Phase: "asked", CallID: "x"}).at(1, StateData{State: "waiting_approval"}).
+		at(2, ApprovalData{Phase: "decided", CallID: "a", Answer: "denied"}).at(2, StateData{State: "executing"}).
+		at(3, ApprovalData{Phase: "asked", CallID: "unknown"})
+	tree := treeOf(s.events...)
+	n := tree.Node("call/a")
+	equal(t, n.Outcome, "denied")
+	equal(t, tree.Run("r").Status, Running)
+	equal(t, len(tree.Run("r").Events), 1)
+	s.at(3, ToolResultData{ID: "a", CallID: "x", Tool: "rm", Status: "denied", Code: "denied"})
+	tree = treeOf(s.events...)
+	equal(t, tree.Node("call/a").Status, Stopped)
+	equal(t, tree.Node("call/a").Outcome, "denied")
+}
+
+func TestRepairAndResume(t *testing.T) {
+	// Two replies in one step, then tools whose calls were never heard of, as after missing events.
+	s := (&script{run: "r", turn: 1}).at(0, RunStartData{Model: "m"}).in(1).
+		at(10, LLMCallData{Model: "m", LatencyMS: 5, StartedAt: ms(5), FinishReason: "length"}).
+		at(30, LLMCallData{Model: "m", LatencyMS: 10, StartedAt: ms(20), FinishReason: "stop"}).
+		at(31, HistoryRepairedData{Calls: []string{"x"}}).
+		at(40, ToolResultData{ID: "x", Tool: "t", Status: "unknown", DurationMS: 4})
+	tree := treeOf(s.events...)
+	equal(t, printed(t, tree), lines(
+		"… turn 1     40 ms    not ended",
+		"  ✓ context   5 ms",
+		"  ✓ step 1   35 ms",
+		"    ✓ m       5 ms    length",
+		"    ✓ m      10 ms    stop",
+		"    ■ t       4 ms    unknown",
+	))
+	equal(t, len(tree.Run("r").Events), 2)
+}
+
+func TestFolds(t *testing.T) {
+	in := (&script{run: "r", turn: 2}).at(0, RunStartData{Model: "m"}).
+		at(1, CompactData{Phase: "started", Reason: "tokens"}).
+		at(5, CompactData{Phase: "committed", TokensBefore: 6300, TokensAfter: 2900}).
+		at(6, CompactData{Phase: "started", Reason: "turns"}).
+		at(7, CompactData{Phase: "failed", Detail: "no summary"})
+	out := &script{seq: in.seq}
+	out.at(20, CompactData{Phase: "started", Reason: "asked"}).at(25, CompactData{Phase: "refused", Detail: "not smaller"}).at(30, CompactData{Phase: "undone"})
+	tree := treeOf(append(in.events, out.events...)...)
+	want := lines(
+		"… turn 2  7 ms    not ended",
+		"  ✓ fold  4 ms    tokens  6.3k to 2.9k",
+		"  ✗ fold  1 ms    turns  no summary",
+		"",
+		"■ fold  5 ms    asked  not smaller",
+		"",
+		"✓ fold  0 ms    undone",
+	)
+	equal(t, printed(t, tree), want)
+	for _, e := range out.events {
+		tree.Apply(e)
+	}
+	equal(t, printed(t, tree), want)
+	tree.Apply(Event{Name: Pin, Seq: 99, Data: PinData{}})
+	equal(t, len(tree.Roots), 3)
+}
+
+func TestRootsAreInOrderAndBounded(t *testing.T) {
+	tree := &Tree{Keep: 2}
+	for _, i := range []int{3, 1, 2, 4} {
+		s := &script{run: fmt.Sprint("r", i), turn: i}
+		s.at(i*1000, RunStartData{Model: "m"}).in(1).at(i*1000+5, LLMCallData{Model: "m", StartedAt: ms(i * 1000)})
+		for _, e := range s.events {
+			tree.Apply(e)
+		}
+	}
+	equal(t, []string{tree.Roots[0].ID, tree.Roots[1].ID}, []string{"r3", "r4"})
+	equal(t, len(tree.byID), 2*4)
+	// What trails behind a run that is not there makes none; a state does, as when one begins to look in the middle.
+	tree = &Tree{}
+	tree.Apply(Event{TS: start, RunID: "x", Name: Delta, Data: DeltaData{Text: "a"}})
+	equal(t, len(tree.Roots), 0)
+	tree.Apply(Event{TS: start, RunID: "x", Turn: 4, Step: 2, Name: State, Data: StateData{State: "waiting_model"}})
+	equal(t, tree.Run("x").Title, "turn 4")
+	tree.Apply(Event{TS: start, RunID: "x", Turn: 4, Step: 2, Name: Delta, Data: DeltaData{Kind: "text", Text: "abcd"}})
+	tree.Apply(Event{TS: start, RunID: "x", Turn: 4, Step: 2, Name: Delta, Data: DeltaData{Kind: "summary", Text: "abcd"}})
+	equal(t, tree.Run("x").Tokens, Tokens{Completion: 1, Estimated: true})
+	tree.Apply(Event{TS: start, RunID: "x", Turn: 4, Step: 2, Name: State, Data: StateData{Meter: &Meter{System: 1, Memory: 2, Window: 7}}})
+	equal(t, tree.Run("x").Tokens.Total(), 11)
+}
+
+func TestUnsavedErrorsAreShown(t *testing.T) {
+	tree := treeOf((&script{run: "r", turn: 1}).at(0, RunStartData{}).at(1, ErrorData{Message: "may not be saved"}).at(2, ErrorData{Message: "saved again"}).events...)
+	equal(t, printed(t, tree), lines("… turn 1   2 ms    not ended", "  ✗ error          may not be saved", "  ✗ error          saved again"))
+}
+
+// TestAnyEventsMakeATree: whatever comes, in whatever order, nothing breaks, and each node can be found.
+func TestAnyEventsMakeATree(t *testing.T) {
+	pool := append(twoSteps().events, samples()...)
+	rapid.Check(t, func(t *rapid.T) {
+		tree := &Tree{Keep: 3}
+		for range rapid.IntRange(0, 60).Draw(t, "n") {
+			e := rapid.SampledFrom(pool).Draw(t, "event")
+			e.RunID = rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "run")
+			e.Seq = int64(rapid.IntRange(0, 50).Draw(t, "seq"))
+			tree.Apply(e)
+		}
+		count := 0
+		var walk func(n *Node)
+		walk = func(n *Node) {
+			count++
+			if tree.Node(n.ID) != n {
+				t.Fatalf("%s is not found by its id", n.ID)
+			}
+			if n.Open() != n.End.IsZero() {
+				t.Fatalf("%s is %s and ends at %v", n.ID, n.Status, n.End)
+			}
+			for _, c := range n.Children {
+				if c.Parent != n {
+					t.Fatalf("%s has another parent", c.ID)
+				}
+				walk(c)
+			}
+		}
+		for _, r := range tree.Roots {
+			walk(r)
+		}
+		if count != len(tree.byID) || len(tree.Roots) > 3 {
+			t.Fatalf("%d nodes, %d known, %d roots", count, len(tree.byID), len(tree.Roots))
+		}
+		if err := Print(&bytes.Buffer{}, tree); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// hostile is text that would drive a terminal: a title, a clipboard write, colours, a hidden link, in both forms.
+const hostile = "a\x1b]0;title\x07\x1b]52;c;eA==\x1b\\\x1b[31mb\u009b31mc\u009d52;c;eA==\u009cd\x1b]8;;http://evil.example\x1b\\safe.example\x1b]8;;\x1b\\\u202ee\x00\rf\ng\x7f\u200bh\x1bPq\x1b\\\x9bi"
+
+// B016: text of models, tools and users is printed without any control sequence.
+func TestPrintShowsNoControlSequence(t *testing.T) {
+	s := (&script{run: "r", turn: 1}).at(0, RunStartData{Input: hostile, Model: hostile}).in(1).
+		at(1, LLMCallData{Model: hostile, Error: hostile, FinishReason: hostile, PrefixBreak: hostile}).
+		at(2, ToolCallData{ID: hostile, Tool: hostile, RawArguments: hostile, Status: "started"}).
+		at(3, ToolResultData{ID: hostile, Summary: hostile, Code: hostile, Status: hostile}).
+		at(4, ErrorData{Message: hostile, Why: hostile, Stored: true}).
+		at(5, CompactData{Phase: hostile, Reason: hostile, Detail: hostile}).
+		at(6, RunEndData{State: hostile, Reason: hostile})
+	out := printed(t, treeOf(s.events...))
+	for _, r := range out {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			t.Errorf("%U is printed", r)
+		}
+	}
+	equal(t, strings.Count(out, "\n"), 7)
+	if strings.Contains(out, "evil.example") || strings.Contains(out, "eA==") || !strings.Contains(out, "abcdsafe.examplee f gh") {
+		t.Error(out)
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"  a \t\n b\u2028c ", 10, "a b c"},
+		{"abcdef", 4, "abc…"},
+		{"abc👨\u200d👩\u200d👧", 5, "abc…"},
+		{"\xff\xfe", 5, "\uFFFD"},
+		{strings.Repeat("界", 1000), 5, "界界界界…"},
+		{"\x1b[", 5, ""},
+		{"", 5, ""},
+	} {
+		equal(t, oneLine(c.in, c.limit), c.want)
+	}
+}
+
+func FuzzOneLine(f *testing.F) {
+	f.Add(hostile)
+	f.Fuzz(func(t *testing.T, in string) {
+		for _, r := range oneLine(in, 20) {
+			if unicode.IsControl(r) || steers(r) {
+				t.Errorf("%U is left of %q", r, in)
+			}
+		}
+	})
+}
+
+func TestFormats(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ms", 999 * time.Microsecond: "0 ms", 8 * time.Millisecond: "8 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s", 59_990 * time.Millisecond: "59.9 s",
+		time.Minute: "1 m 00 s", 123 * time.Second: "2 m 03 s", 25*time.Hour + 90*time.Second: "25 h 01 m",
+	} {
+		equal(t, FormatDuration(d), want)
+	}
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1.0k", 3112: "3.1k", 99_949: "99.9k", 99_950: "100k", 128_000: "128k", 999_499: "999k", 999_500: "1.0M", 2_500_000: "2.5M"} {
+		equal(t, FormatTokens(n), want)
+	}
+}
+
+func TestPrintTellsOfAFailedWrite(t *testing.T) {
+	broken := errors.New("closed")
+	if err := Print(failingWriter{broken}, treeOf(twoSteps().events...)); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+type failingWriter struct{ err error }
+
+func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
