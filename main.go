@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ func main() {
 type wiring struct {
 	client func(llm.Client) llm.Client
 	tools  []tools.Tool
+	park   time.Duration
 }
 
 func (w wiring) program() cli.Program {
@@ -111,7 +113,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	client, closeClient := w.model(cfg, clk, o)
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
-		NewID: newID, Limits: limits(cfg, o), System: system(), User: cfg.User, Faults: faults,
+		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults,
 	})
 	app.Agent, app.Feed = engine, bus
 	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error { return screen(ctx, cfg, clk, app, notes, s) }
@@ -127,7 +129,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 }
 
 // limits are the bounds of runs and prompts.
-func limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
+func (w wiring) limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 	l := runtime.Limits{
 		Budget: runtime.Budget{
 			Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Cost: cfg.MaxRunCost, Deadline: cfg.RunDeadline,
@@ -135,7 +137,7 @@ func limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 		ContextTokens: cfg.MaxCtxTokens, RawTurns: cfg.MaxRawTurns, ResultChars: resultChars, Temperature: &cfg.LLMTemperature,
 	}
 	if o.Headless {
-		l.ParkLimit = parkLimit
+		l.ParkLimit = cmp.Or(w.park, parkLimit)
 	}
 	return l
 }
