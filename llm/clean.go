@@ -3,6 +3,7 @@ package llm
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -33,6 +34,8 @@ func CleanText(s string, secrets ...string) string {
 	if len(s) > maxCleaned {
 		s = s[:maxCleaned]
 	}
+	// The longest first, in case one secret is a part of another.
+	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
 	s = mask(strings.ToValidUTF8(s, "\uFFFD"), secrets)
 	if markup.MatchString(s) {
 		s = html.UnescapeString(tags.ReplaceAllString(unseen.ReplaceAllString(s, " "), " "))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"vitrine/llm"
@@ -19,6 +18,7 @@ type Reply struct {
 	split  []int
 	delay  time.Duration
 	end    ending
+	left   func()
 }
 
 // ending is how the connection ends.
@@ -107,6 +107,12 @@ func (r Reply) Cut(how Breakage) Reply {
 
 // Hold keeps the connection open after the last step until the client leaves.
 func (r Reply) Hold() Reply { r.end = endHold; return r }
+
+// Status answers with another status than 200.
+func (r Reply) Status(code int) Reply { r.status = code; return r }
+
+// OnLeave calls f when a held or silent connection is over.
+func (r Reply) OnLeave(f func()) Reply { r.left = f; return r }
 
 // Bytes is the stream as a whole.
 func (r Reply) Bytes() []byte {
@@ -215,11 +221,4 @@ func Models(ids ...string) Reply {
 		data = append(data, map[string]any{"id": id, "object": "model"})
 	}
 	return Page(http.StatusOK, "application/json", compactJSON(map[string]any{"object": "list", "data": data}))
-}
-
-func (r Reply) String() string {
-	if r.body != "" {
-		return strconv.Itoa(r.status) + " " + r.body
-	}
-	return string(r.Bytes())
 }

@@ -52,6 +52,7 @@ type Server struct {
 	mu       sync.Mutex
 	queue    []Reply
 	handle   func(Request) Reply
+	arrived  func()
 	models   Reply
 	strict   bool
 	closing  bool
@@ -115,6 +116,13 @@ func (s *Server) Handle(f func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handle = f
+}
+
+// OnRequest sets a function that is called when a request for a completion has arrived.
+func (s *Server) OnRequest(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrived = f
 }
 
 // SetModels sets the answer to requests for the list of models.
@@ -214,7 +222,10 @@ func problem(body, messages []byte) error {
 func (s *Server) take(req Request) Reply {
 	s.mu.Lock()
 	s.requests = append(s.requests, req)
-	handle := s.handle
+	handle, arrived := s.handle, s.arrived
+	if arrived != nil {
+		defer arrived()
+	}
 	switch {
 	case s.strict && req.Problem != nil:
 		s.mu.Unlock()
@@ -240,7 +251,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, reply Reply) {
 		return
 	}
 	if reply.end == endSilent {
-		s.hold(r)
+		s.hold(r, reply.left)
 		return
 	}
 	for name, values := range reply.header {
@@ -261,7 +272,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, reply Reply) {
 	case endFIN, endReset:
 		sever(w, reply.end == endReset)
 	case endHold:
-		s.hold(r)
+		s.hold(r, reply.left)
 	}
 }
 
@@ -316,10 +327,13 @@ func (s *Server) wait(r *http.Request, d time.Duration) bool {
 }
 
 // hold waits until the client leaves or the server closes.
-func (s *Server) hold(r *http.Request) {
+func (s *Server) hold(r *http.Request, then func()) {
 	select {
 	case <-r.Context().Done():
 	case <-s.closed:
+	}
+	if then != nil {
+		then()
 	}
 }
 

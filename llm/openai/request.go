@@ -259,7 +259,7 @@ func (b *builder) id(id string) string {
 }
 
 func wireID(id string) string {
-	switch {
+	switch id = strings.ToValidUTF8(id, "\uFFFD"); {
 	case id == "":
 		return "call"
 	case len(id) > maxID:
