@@ -65,6 +65,7 @@ const (
 	kindQuit     dialog.Kind = "quit"
 	kindEvent    dialog.Kind = "event"
 	kindHelp     dialog.Kind = "help"
+	kindFind     dialog.Kind = "find"
 )
 
 // ending is what becomes of a run whose tab goes away.

@@ -75,8 +75,9 @@ func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
 }
 
 func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
-	if r.Kind != kindRename {
-		return nil
+	if r.Kind == kindFind {
+		p.sought = r.Text
+		return p.find(-1)
 	}
 	if m.find(p.subject) != nil {
 		return m.env.set(p.subject, "rename the session", runtime.Setting{Title: &r.Text})

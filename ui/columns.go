@@ -2,27 +2,32 @@ package ui
 
 import (
 	"fmt"
+	"time"
 
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/chat"
 	"vitrine/ui/sidebar"
-	"vitrine/ui/theme"
+	"vitrine/ui/traceview"
 )
 
-// columns are the panes of a page.
+// columns are the panes of a page. They are folded from the same events, and point at each other: a row selected in the trace
+// marks what it stands for in the chat.
 type columns struct {
-	chat    *plainPane
-	trace   *plainPane
+	chat    *chat.View
+	trace   *traceview.View
 	side    *sidebar.View
 	todoIDs []string
-	said    bool // there are messages
+	paging  bool      // older messages are on their way
+	away    time.Time // when the reader left, until something came after it
 }
 
 func newColumns(e *env) columns {
 	th, m := e.style.Theme, e.style.Metrics
-	return columns{chat: &plainPane{th: th, m: m}, trace: &plainPane{th: th, m: m, bg: theme.OnPanel}, side: sidebar.New(th, m)}
+	return columns{chat: chat.New(th, m), trace: traceview.New(th, m), side: sidebar.New(th, m)}
 }
 
+// restyle takes another look.
 func (c *columns) restyle(e *env) {
 	th, m := e.style.Theme, e.style.Metrics
 	c.chat.SetTheme(th)
@@ -33,24 +38,47 @@ func (c *columns) restyle(e *env) {
 	c.side.SetMetrics(m)
 }
 
-func (c *columns) load(s runtime.Snapshot, events []trace.Event) {
-	c.said = len(s.Messages) > 0
+// usage is what the finished runs of a session used.
+type usage struct {
+	tokens    int
+	estimated bool
+	cost      *float64
+}
+
+func (u *usage) add(r runtime.RunUsage) {
+	u.tokens += r.Prompt + r.Completion
+	u.estimated = u.estimated || r.Estimated
+	if r.Cost != nil {
+		sum := *r.Cost
+		if u.cost != nil {
+			sum += *u.cost
+		}
+		u.cost = &sum
+	}
+}
+
+func (c *columns) load(s runtime.Snapshot, events []trace.Event, u usage) {
 	c.todoIDs = c.todoIDs[:0]
 	for _, t := range s.Todos {
 		c.todoIDs = append(c.todoIDs, t.ID)
 	}
+	c.paging = false
 	c.chat.Load(s, events)
-	c.trace.Load(runtime.Snapshot{}, events)
+	c.trace.Load(events)
 	c.side.Load(s)
+	c.side.SetUsage(u.tokens, u.estimated, u.cost)
 }
 
 func (c *columns) apply(e trace.Event) {
 	switch d := e.Data.(type) {
-	case trace.RunStartData:
-		c.said = true
 	case trace.TodoData:
 		if d.Action == "added" {
 			c.todoIDs = append(c.todoIDs, d.ID)
+		}
+	case trace.DeltaData, trace.AnswerData, trace.ToolCallData:
+		if !c.away.IsZero() {
+			c.chat.NoteAway(c.away)
+			c.away = time.Time{}
 		}
 	}
 	c.chat.Apply(e)
@@ -58,11 +86,50 @@ func (c *columns) apply(e trace.Event) {
 	c.side.Apply(e)
 }
 
-func (c *columns) empty() bool                     { return !c.said }
-func (c *columns) older(rows []runtime.MessageRow) {}
-func (c *columns) follow()                         {}
-func (c *columns) focus(which pane)                { c.side.SetFocus(which == paneTodos) }
+// older puts a page of older messages in front.
+func (c *columns) older(rows []runtime.MessageRow) {
+	c.paging = false
+	c.chat.Prepend(rows)
+}
 
+// wantsOlder says, once, from where on older messages are to be read.
+func (c *columns) wantsOlder() (before int64, ok bool) {
+	if c.paging || !c.chat.WantsOlder() {
+		return 0, false
+	}
+	c.paging = true
+	return c.chat.Oldest(), true
+}
+
+// focus tells the panes which of them has the keys.
+func (c *columns) focus(which pane) {
+	c.chat.SetFocus(which == paneChat)
+	c.trace.SetFocus(which == paneTrace)
+	c.side.SetFocus(which == paneTodos)
+	c.point(which)
+}
+
+// point marks in the chat what is selected in the trace, while that has the focus.
+func (c *columns) point(which pane) {
+	at := chat.Ref{}
+	if n := c.trace.Selected(); n != nil && which == paneTrace {
+		at = chat.Ref{Turn: n.Turn, Step: n.Step}
+		for _, e := range n.Events {
+			if d, ok := e.Data.(trace.ToolCallData); ok && len(n.Children) == 0 {
+				at.Call = d.ID
+			}
+		}
+	}
+	c.chat.Mark(at)
+}
+
+// tick moves clocks and spinners.
+func (c *columns) tick(e *env) {
+	c.chat.Tick(e.style.Phase, e.now)
+	c.trace.Tick(e.now, e.style.Phase)
+}
+
+// todosText is a word on the todos for widths without their pane.
 func todosText(c columns, w int) string {
 	done, all := c.side.Counts()
 	switch {

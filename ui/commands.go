@@ -29,6 +29,8 @@ const (
 	// newestEvents is how many events a page reads when it opens, olderMessages how many messages it pages in.
 	newestEvents  = 2000
 	olderMessages = 100
+	// countedRuns bounds the runs whose use is summed up.
+	countedRuns = 10000
 	// saveWithin bounds what is still done after the screen is gone.
 	saveWithin = 5 * time.Second
 )
@@ -94,7 +96,17 @@ func (e *env) open(id string, create bool) tea.Cmd {
 		if err != nil {
 			return openedMsg{id: id, err: fmt.Errorf("read events: %w", err)}
 		}
-		return openedMsg{id: id, snap: snap, events: events}
+		runs, err := e.opts.Library.Runs(e.ctx, id, countedRuns)
+		if err != nil {
+			return openedMsg{id: id, err: fmt.Errorf("read runs: %w", err)}
+		}
+		msg := openedMsg{id: id, snap: snap, events: events}
+		for _, r := range runs {
+			if r.State.Terminal() {
+				msg.used.add(r.Usage)
+			}
+		}
+		return msg
 	}
 }
 

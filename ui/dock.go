@@ -9,7 +9,7 @@ import (
 	"vitrine/ui/theme"
 )
 
-// dockRows draws what stands between the panes and the input: conditions, waits, the question, the completion. The most
+// dockRows draws what stands between the panes and the input: conditions, the question, the completion. The most
 // urgent is the lowest; when there is no room the upper ones go.
 func (p *page) dockRows(w int, notices []Notice) []string {
 	s := p.env.style
@@ -24,7 +24,6 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "READ ONLY  "),
 			line.Say(theme.Text, fmt.Sprintf("open in process %d; Enter asks again", p.held))})
 	}
-	p.retryRows(add)
 	if u := p.unsaved; u != nil {
 		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, "NOT SAVED  "), line.Say(theme.Text, s.Text(u.Message))})
 		add([]line.Span{line.Say(theme.Faint, "   This tab waits. Text and input stay here until stored. "+s.Text(u.Todo))})
@@ -34,17 +33,15 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 	return rows
 }
 
-func (p *page) retryRows(add func([]line.Span, ...line.Span)) {
-	r := p.run.retry
-	if r == nil || !p.run.active {
-		return
+// retryText tells of a wait before another attempt, for the status line.
+func (r *runState) retryText(now time.Time) string {
+	left := max(r.retry.until.Sub(now), 0)
+	d := r.retry.data
+	when := "trying again"
+	if left > 0 {
+		when = "again in " + seconds(left)
 	}
-	s := p.env.style
-	left := max(r.until.Sub(p.env.now), 0)
-	when := fmt.Sprintf("again in %s, %d of %d ", seconds(left), r.data.Attempt+1, r.data.Max)
-	head := retryWord(r.data.Status)
-	add([]line.Span{line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, head+"  "), line.Say(theme.Text, s.Text(r.data.Cause))}, line.Say(theme.Faint, when))
-	add([]line.Span{line.Say(theme.Faint, "   Nothing is lost. Esc stops trying; /model changes it.")})
+	return fmt.Sprintf("%s  %s, %d of %d  %s", retryWord(d.Status), when, d.Attempt+1, d.Max, d.Cause)
 }
 
 // retryWord names what went wrong by the status of the answer.

@@ -18,6 +18,7 @@ type env struct {
 	opts     Options
 	clk      clock.Clock
 	ctx      context.Context // ends when the program leaves
+	ending   context.Context // ends when somebody outside asks to leave; nil: nobody can
 	keys     KeyMap
 	dkeys    dialog.Keys
 	commands []command

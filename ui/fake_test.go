@@ -405,3 +405,9 @@ func (f *fake) end(id, state, reason, text string) {
 		f.begin(id, next.Text)
 	}
 }
+
+// park makes Submit wait until the latch opens.
+func (d *driver) park() *clock.Latch {
+	d.f.park = clock.NewLatch(d.sim)
+	return d.f.park
+}

@@ -18,6 +18,7 @@ type KeyMap struct {
 	Up, Down, HalfUp, HalfDown, PageUp, PageDown, Top, Bottom key.Binding
 	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
 	TraceOf, CopyAnswer, CopyCode, Zoom, ToInput, PaneHelp    key.Binding
+	Find, FindNext, FindBefore                                key.Binding
 	// ChordTab is the chord with a digit: that tab.
 	ChordTab key.Binding
 	// Keys of a question above the input.
@@ -75,8 +76,11 @@ func DefaultKeyMap() KeyMap {
 		TurnBefore: bind("[", "turn before", "["),
 		TurnAfter:  bind("]", "turn after", "]"),
 		TraceOf:    bind("t", "trace of the turn", "t"),
-		CopyAnswer: bind("y", "copy the last answer", "y"),
+		CopyAnswer: bind("y", "copy it, or the last answer", "y"),
 		CopyCode:   bind("Y", "copy its last code", "Y"),
+		Find:       bind("/", "find in the chat", "/"),
+		FindNext:   bind("n", "found after", "n"),
+		FindBefore: bind("N", "found before", "N"),
 		Zoom:       bind("z", "this pane alone", "z"),
 		ToInput:    bind("i", "to the input", "i"),
 		PaneHelp:   bind("?", "help", "?"),
@@ -106,7 +110,8 @@ func (k KeyMap) Groups() []HelpGroup {
 		}},
 		{"panes", []key.Binding{
 			k.Down, k.Up, k.HalfDown, k.HalfUp, k.PageDown, k.PageUp, k.Top, k.Bottom, k.Open, k.Toggle, k.Fold, k.Unfold,
-			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode, k.Zoom, k.ToInput,
+			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode,
+			k.Find, k.FindNext, k.FindBefore, k.Zoom, k.ToInput,
 		}},
 	}
 }

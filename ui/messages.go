@@ -27,6 +27,7 @@ type (
 		id     string
 		snap   runtime.Snapshot
 		events []trace.Event
+		used   usage
 		err    error
 	}
 	// olderMsg is a page of older messages.
@@ -100,6 +101,9 @@ type (
 	}
 	// forgetStopMsg ends the time in which a second Ctrl+C leaves.
 	forgetStopMsg struct{ gen int }
+	// endMsg is a signal that asks to end; forceMsg ends the waiting for the engine after it.
+	endMsg   struct{}
+	forceMsg struct{}
 	// shutdownMsg is the end of the engine.
 	shutdownMsg struct{ err error }
 )

@@ -41,6 +41,7 @@ type stopState struct {
 type quitState struct {
 	waiting bool // for runs to end
 	leaving bool // the engine shuts down
+	done    bool // it has
 	// background are sessions whose tabs were closed while their run goes on to its end.
 	background map[string]bool
 }
@@ -66,7 +67,7 @@ func (m *Model) Close() {
 
 // Init asks for what the first screen needs.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.env.loadTabs(), m.env.pump(m.sub, time.Time{}), m.env.watchNotices(), tea.RequestBackgroundColor)
+	return tea.Batch(m.env.loadTabs(), m.env.pump(m.sub, time.Time{}), m.env.watchNotices(), m.env.watchEnd(), tea.RequestBackgroundColor)
 }
 
 // page is the page of the active tab.
@@ -195,7 +196,16 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		if msg.gen == m.stop.gen {
 			m.stop.at = time.Time{}
 		}
+	case endMsg:
+		if m.quit.leaving {
+			return nil
+		}
+		return tea.Batch(m.leave(true), m.env.after(saveWithin, forceMsg{}))
+	case forceMsg:
+		m.cancel()
+		return tea.Quit
 	case shutdownMsg:
+		m.quit.done = true
 		m.cancel()
 		return tea.Quit
 	}

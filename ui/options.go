@@ -58,9 +58,8 @@ type Options struct {
 	Limits Limits
 	// Env reads the environment; nil: os.Getenv.
 	Env func(string) string
-	// Input and Output are the terminal; nil: standard input and output. ErrOutput gets the one line after a panic; nil:
-	// standard error.
-	Input, Output, ErrOutput *os.File
+	// Input and Output are the terminal; nil: standard input and output.
+	Input, Output *os.File
 	// LogPath is the file that gets the stack of a panic; empty: a file in the system's temporary folder.
 	LogPath string
 	// Notices waits for the next notice; an error ends the watching. Nil: there are none.
@@ -79,9 +78,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Output == nil {
 		o.Output = os.Stdout
-	}
-	if o.ErrOutput == nil {
-		o.ErrOutput = os.Stderr
 	}
 	if o.NewSessionID == nil {
 		user := o.User

@@ -54,6 +54,7 @@ type page struct {
 	typed     int       // counts changes of the input
 	calm      bool      // the input is empty and was quiet: a question takes keys
 	want      request
+	sought    string // what was looked for in the chat
 }
 
 // request is what a page asks the root for.
@@ -62,6 +63,9 @@ type request struct {
 	command *command
 	arg     string
 }
+
+// stopping is said until the run that was cancelled has ended.
+const stopping = "stopping"
 
 // mostEarly bounds the events kept for a page that is still opening; when more come it is read again.
 const mostEarly = 10000
@@ -154,7 +158,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		}
 	}
 	p.history.load(sent)
-	p.columns.load(s, msg.events)
+	p.columns.load(s, msg.events, msg.used)
 	early := p.early
 	p.early = nil
 	cmds := []tea.Cmd{p.followed(), p.rest()}
@@ -216,6 +220,9 @@ func (p *page) event(e trace.Event) tea.Cmd {
 	case trace.RunEndData:
 		p.interrupted = nil
 		p.unseen = true
+		if p.said.text == stopping {
+			p.said.text = ""
+		}
 	case trace.SessionData:
 		return p.changed(d)
 	case trace.InputQueuedData:
@@ -273,7 +280,7 @@ func (p *page) show(d dialog.Dialog, subject string) tea.Cmd {
 
 // empty says that nothing was said in the session yet.
 func (p *page) empty() bool {
-	return p.loaded && p.run.id == "" && p.columns.empty() && len(p.inbox) == 0
+	return p.loaded && p.run.id == "" && p.columns.chat.Empty() && len(p.inbox) == 0
 }
 
 // fail tells of something that did not work, with what it was.

@@ -24,10 +24,10 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 	case withdrawnMsg:
 		return p.withdrawn(msg)
 	case olderMsg:
+		p.columns.older(msg.messages)
 		if msg.err != nil {
 			return p.fail("read older messages", msg.err)
 		}
-		p.columns.older(msg.messages)
 	case followedMsg:
 		return p.follow(msg)
 	case setMsg:
@@ -151,8 +151,7 @@ func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Older):
 		return p.up()
 	case key.Matches(k, keys.Newer):
-		p.down()
-		return nil
+		return p.down()
 	case key.Matches(k, keys.History):
 		return p.openHistory()
 	case key.Matches(k, keys.Help) && p.edit.Empty():
@@ -206,9 +205,9 @@ func (p *page) paste(text string) tea.Cmd {
 }
 
 // clearInput empties the input; Up brings the text back.
-func (p *page) clearInput() {
+func (p *page) clearInput() tea.Cmd {
 	p.history.add(p.edit.Text())
-	p.setInput("")
+	return p.setInput("")
 }
 
 // up goes to the row above, then to what is queued, then to older inputs.
@@ -231,7 +230,7 @@ func (p *page) up() tea.Cmd {
 	return nil
 }
 
-func (p *page) down() {
+func (p *page) down() tea.Cmd {
 	switch {
 	case p.complete.open():
 		p.complete.step(1)
@@ -240,9 +239,10 @@ func (p *page) down() {
 	case p.edit.Down():
 	default:
 		if text, ok := p.history.newer(); ok {
-			p.setInput(text)
+			return p.setInput(text)
 		}
 	}
+	return nil
 }
 
 func (p *page) withdrawn(msg withdrawnMsg) tea.Cmd {
@@ -273,9 +273,11 @@ func (p *page) enter() tea.Cmd {
 			p.fill()
 			return nil
 		}
-		p.clearInput()
+		if arg != "" {
+			p.history.add(p.edit.Text())
+		}
 		p.want.command, p.want.arg = c, arg
-		return nil
+		return p.setInput("")
 	}
 	return p.send(strings.TrimRight(p.edit.Text(), " \t\n"))
 }
@@ -295,7 +297,7 @@ func (p *page) send(text string) tea.Cmd {
 	}
 	p.sending = true
 	p.complete.close(p.edit.Text())
-	p.columns.follow()
+	p.columns.chat.End()
 	return p.env.submit(p.id, text)
 }
 
@@ -361,7 +363,7 @@ func (p *page) cancelRun() tea.Cmd {
 	case p.held != 0:
 		return p.tell(theme.Text, p.whyNot())
 	}
-	return tea.Batch(p.env.cancel(p.id), p.tellFor(stopAgain, theme.Text, "stopping"))
+	return tea.Batch(p.env.cancel(p.id), p.tellFor(stopAgain, theme.Text, stopping))
 }
 
 // openHistory lists what was sent before.

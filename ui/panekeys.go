@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime"
+	"vitrine/ui/dialog"
+	"vitrine/ui/sidebar"
 	"vitrine/ui/theme"
 )
 
@@ -26,34 +28,167 @@ func (p *page) paneKey(k tea.KeyPressMsg) tea.Cmd {
 			p.env.panes.zoom = p.focus
 		}
 	case key.Matches(k, keys.CopyAnswer):
+		if text := p.columns.chat.CopySelected(); text != "" && p.focus == paneChat {
+			return p.copyText(text)
+		}
 		return p.copyAnswer()
 	case key.Matches(k, keys.CopyCode):
 		return p.copyCode()
+	case p.focus == paneChat:
+		return p.chatKey(k)
+	case p.focus == paneTrace:
+		return p.traceKey(k)
 	case p.focus == paneTodos:
 		return p.todoKey(k)
 	}
 	return nil
 }
 
+// mover is what the panes have in common: a selection that moves.
+type mover interface {
+	Move(n int)
+	HalfPage(n int)
+	Page(n int)
+	Top()
+	Bottom()
+}
+
+// moveKey moves the selection of a pane.
+func (p *page) moveKey(k tea.KeyPressMsg, v mover) bool {
+	keys := p.env.keys
+	switch {
+	case key.Matches(k, keys.Up):
+		v.Move(-1)
+	case key.Matches(k, keys.Down):
+		v.Move(1)
+	case key.Matches(k, keys.HalfUp):
+		v.HalfPage(-1)
+	case key.Matches(k, keys.HalfDown):
+		v.HalfPage(1)
+	case key.Matches(k, keys.PageUp):
+		v.Page(-1)
+	case key.Matches(k, keys.PageDown):
+		v.Page(1)
+	case key.Matches(k, keys.Top):
+		v.Top()
+	case key.Matches(k, keys.Bottom):
+		v.Bottom()
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *page) traceKey(k tea.KeyPressMsg) tea.Cmd {
+	keys, v := p.env.keys, p.columns.trace
+	switch {
+	case p.moveKey(k, v):
+	case key.Matches(k, keys.Open):
+		if text := v.JSON(); text != "" {
+			return p.show(dialog.NewText(kindEvent, "EVENT", text, p.env.dkeys), "")
+		}
+		v.Toggle()
+	case key.Matches(k, keys.Toggle):
+		v.Toggle()
+	case key.Matches(k, keys.Unfold):
+		v.Unfold()
+	case key.Matches(k, keys.Fold):
+		v.Fold()
+	case key.Matches(k, keys.TurnBefore):
+		v.TurnBefore()
+	case key.Matches(k, keys.TurnAfter):
+		v.TurnAfter()
+	}
+	p.columns.point(paneTrace)
+	return nil
+}
+
+// chatKey takes a key of the chat: j and k go from block to block, the others scroll.
+func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
+	keys, v := p.env.keys, p.columns.chat
+	switch {
+	case key.Matches(k, keys.Up):
+		v.SelectPrev()
+	case key.Matches(k, keys.Down):
+		v.SelectNext()
+	case key.Matches(k, keys.HalfUp):
+		v.ScrollHalf(-1)
+	case key.Matches(k, keys.HalfDown):
+		v.ScrollHalf(1)
+	case key.Matches(k, keys.PageUp):
+		v.ScrollPages(-1)
+	case key.Matches(k, keys.PageDown):
+		v.ScrollPages(1)
+	case key.Matches(k, keys.Top):
+		v.Home()
+	case key.Matches(k, keys.Bottom):
+		v.Deselect()
+		v.End()
+	case key.Matches(k, keys.Open), key.Matches(k, keys.Toggle), key.Matches(k, keys.Unfold), key.Matches(k, keys.Fold):
+		if !v.Toggle() {
+			return p.tell(theme.Text, "j and k choose a call or a thought to open")
+		}
+	case key.Matches(k, keys.TurnBefore):
+		v.JumpTurn(-1)
+	case key.Matches(k, keys.TurnAfter):
+		v.JumpTurn(1)
+	case key.Matches(k, keys.TraceOf):
+		return p.traceOf()
+	case key.Matches(k, keys.Find):
+		return p.show(dialog.NewPrompt(kindFind, "FIND", "in the chat, as far as it is loaded", p.sought, p.env.dkeys), "")
+	case key.Matches(k, keys.FindNext):
+		return p.find(1)
+	case key.Matches(k, keys.FindBefore):
+		return p.find(-1)
+	}
+	return p.readOlder()
+}
+
+// traceOf goes to the turn in the trace that is selected, or seen at the top of the chat.
+func (p *page) traceOf() tea.Cmd {
+	turn := p.columns.chat.TurnAt(0)
+	if at, ok := p.columns.chat.Selected(); ok {
+		turn = at.Turn
+	}
+	if !p.columns.trace.SelectTurn(turn) {
+		return p.tell(theme.Text, "the trace does not hold that turn any more")
+	}
+	p.env.panes.show(paneTrace, p.lay.w)
+	p.focusOn(paneTrace)
+	return nil
+}
+
+// find goes to the next block that holds what was sought.
+func (p *page) find(dir int) tea.Cmd {
+	switch {
+	case p.sought == "":
+		return p.tell(theme.Text, "/ asks what to find")
+	case !p.columns.chat.Find(p.sought, dir):
+		return p.tell(theme.Text, "not found: "+p.sought)
+	}
+	return nil
+}
+
+// readOlder reads older messages when the oldest one is in view.
+func (p *page) readOlder() tea.Cmd {
+	if n, ok := p.columns.wantsOlder(); ok {
+		return p.env.older(p.id, n)
+	}
+	return nil
+}
+
+// todoMover gives the sidebar half pages.
+type todoMover struct {
+	*sidebar.View
+	half int
+}
+
+func (t todoMover) HalfPage(n int) { t.Move(n * t.half) }
+
 func (p *page) todoKey(k tea.KeyPressMsg) tea.Cmd {
 	keys, side := p.env.keys, p.columns.side
 	switch {
-	case key.Matches(k, keys.Up):
-		side.Move(-1)
-	case key.Matches(k, keys.Down):
-		side.Move(1)
-	case key.Matches(k, keys.HalfUp):
-		side.Move(-max(p.lay.todos.h/2, 1))
-	case key.Matches(k, keys.HalfDown):
-		side.Move(max(p.lay.todos.h/2, 1))
-	case key.Matches(k, keys.PageUp):
-		side.Page(-1)
-	case key.Matches(k, keys.PageDown):
-		side.Page(1)
-	case key.Matches(k, keys.Top):
-		side.Top()
-	case key.Matches(k, keys.Bottom):
-		side.Bottom()
+	case p.moveKey(k, todoMover{side, max(p.lay.todos.h/2, 1)}):
 	case key.Matches(k, keys.Open), key.Matches(k, keys.Toggle):
 		id, ok := side.Selected()
 		switch {
@@ -70,6 +205,11 @@ func (p *page) todoKey(k tea.KeyPressMsg) tea.Cmd {
 // scroll moves what a pane shows.
 func (p *page) scroll(which pane, lines int) tea.Cmd {
 	switch which {
+	case paneChat:
+		p.columns.chat.ScrollRows(lines)
+		return p.readOlder()
+	case paneTrace:
+		p.columns.trace.Scroll(lines)
 	case paneTodos:
 		p.columns.side.Scroll(lines)
 	}
@@ -77,7 +217,7 @@ func (p *page) scroll(which pane, lines int) tea.Cmd {
 }
 
 // deselect takes the selection in a pane away.
-func (p *page) deselect() {}
+func (p *page) deselect() { p.columns.chat.Deselect() }
 
 // todoID gives the n-th todo, counted from 1.
 func (p *page) todoID(n int) (string, bool) {
@@ -87,8 +227,9 @@ func (p *page) todoID(n int) (string, bool) {
 	return p.columns.todoIDs[n-1], true
 }
 
-func (p *page) copyAnswer() tea.Cmd { return p.copyText("") }
-func (p *page) copyCode() tea.Cmd   { return p.copyText("") }
+func (p *page) copyAnswer() tea.Cmd { return p.copyText(p.columns.chat.CopyAnswer()) }
+
+func (p *page) copyCode() tea.Cmd { return p.copyText(p.columns.chat.CopyCode()) }
 
 // copyText puts a text on the clipboard through the terminal, and says how much it was.
 func (p *page) copyText(text string) tea.Cmd {

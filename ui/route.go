@@ -135,8 +135,7 @@ func (m *Model) stopKey() tea.Cmd {
 		return p.cancelRun()
 	}
 	if !p.edit.Empty() && !p.sending && !m.quit.leaving {
-		p.clearInput()
-		return p.tell(theme.Text, "cleared; Up brings it back")
+		return tea.Batch(p.clearInput(), p.tell(theme.Text, "cleared; Up brings it back"))
 	}
 	if !m.stop.at.IsZero() && m.env.now.Sub(m.stop.at) <= stopAgain {
 		m.stop.at = time.Time{}

@@ -154,9 +154,6 @@ func (r *runState) elapsed(now time.Time) time.Duration {
 
 // word says in a few words what the run does.
 func (r *runState) word() string {
-	if r.active && r.retry != nil {
-		return "waiting to try again"
-	}
 	switch r.state {
 	case runtime.StateCreated:
 		return "starting"

@@ -105,7 +105,7 @@ func reasonText(reason string) string {
 
 // list gives the facts that fit the width, in order.
 func (f statusFacts) list(w int) []string {
-	if !f.elapsed {
+	if !f.elapsed || f.run.active && f.run.retry != nil {
 		return nil
 	}
 	r := f.run

@@ -51,6 +51,7 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	}
 	rows := make([]string, 0, m.h)
 	m.drawTabs()
+	p.columns.tick(m.env)
 	rows = append(rows, m.bar.row, meterRow(s, m.w, p.meter, m.todosWord()))
 	rows = append(rows, p.body()...)
 	rows = append(rows, dock[len(dock)-l.dock.h:]...)
@@ -119,6 +120,8 @@ func (m *Model) statusRow() string {
 		facts.extra = "opening"
 	case p.interrupted != nil && p.held == 0:
 		facts.extra = "interrupted"
+	case p.run.active && p.run.retry != nil:
+		facts.extra = p.run.retryText(m.env.now)
 	}
 	return statusRow(s, m.w, p.said, facts, m.hints())
 }

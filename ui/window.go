@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -113,8 +114,11 @@ func (m *Model) goTo(i int) tea.Cmd {
 	if i < 0 || i >= len(m.pages) {
 		return m.page().tell(theme.Text, fmt.Sprintf("there is no tab %d", i+1))
 	}
+	if i != m.active {
+		m.page().columns.away = m.env.now
+	}
 	m.active = i
-	m.page().unseen = false
+	m.page().unseen, m.page().columns.away = false, time.Time{}
 	return m.env.saveTabs(m.tabs())
 }
 

@@ -1,0 +1,103 @@
+package ui
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// PanicError is a fault of the screen. Its stack is in the log.
+type PanicError struct {
+	// Where is the part that failed: Init, Update, View or a command.
+	Where string
+	Value any
+	Stack []byte
+	// Path is the log.
+	Path   string
+	logErr error
+}
+
+// Error is one line that names the log.
+func (p *PanicError) Error() string {
+	value := strings.Join(strings.Fields(fmt.Sprint(p.Value)), " ")
+	if len(value) > 200 {
+		value = value[:200]
+	}
+	if p.logErr != nil {
+		return fmt.Sprintf("the screen failed in %s: %s; its stack could not be written (%v); what was stored is kept", p.Where, value, p.logErr)
+	}
+	return fmt.Sprintf("the screen failed in %s: %s; the stack is in %s; what was stored is kept", p.Where, value, p.Path)
+}
+
+// guard keeps a panic of the model, or of one of its commands, from leaving the terminal as it is: it notes the fault and
+// quits, and Bubble Tea restores the terminal as after any other end.
+type guard struct {
+	inner tea.Model
+	fault *PanicError
+	view  tea.View
+}
+
+// faultMsg is a panic in a command.
+type faultMsg struct{ fault *PanicError }
+
+func newFault(where string, value any) *PanicError {
+	return &PanicError{Where: where, Value: value, Stack: debug.Stack()}
+}
+
+// Init starts the model.
+func (g *guard) Init() (cmd tea.Cmd) {
+	return g.safely("Init", func() tea.Cmd { return g.inner.Init() })
+}
+
+// Update hands the message on, as long as there was no fault.
+func (g *guard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if f, ok := msg.(faultMsg); ok && g.fault == nil {
+		g.fault = f.fault
+	}
+	if g.fault != nil {
+		return g, tea.Quit
+	}
+	return g, g.safely("Update", func() (cmd tea.Cmd) {
+		g.inner, cmd = g.inner.Update(msg)
+		return cmd
+	})
+}
+
+// safely calls f and makes the frame; a panic of either quits.
+func (g *guard) safely(where string, f func() tea.Cmd) (cmd tea.Cmd) {
+	defer func() {
+		if v := recover(); v != nil {
+			g.fault, cmd = newFault(where, v), tea.Quit
+		}
+	}()
+	cmd = shield(f())
+	where = "View"
+	g.view = g.inner.View()
+	return cmd
+}
+
+// View gives the frame made last.
+func (g *guard) View() tea.View { return g.view }
+
+// shield brings a panic of a command, or of the commands that it starts, back as a message.
+func shield(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		defer func() {
+			if v := recover(); v != nil {
+				msg = faultMsg{newFault("a command", v)}
+			}
+		}()
+		msg = cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = shield(batch[i])
+			}
+		}
+		return msg
+	}
+}

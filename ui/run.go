@@ -1,0 +1,125 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/term"
+
+	"vitrine/ui/theme"
+)
+
+// framesPerSecond is how often Bubble Tea looks for a new frame: a key is seen within 8 ms.
+const framesPerSecond = 120
+
+// ErrTerminal: the terminal cannot show the screen.
+var ErrTerminal = errors.New("the screen needs a terminal that can place the cursor")
+
+// Run shows the screen until the user leaves, a signal asks to end, or ctx is done. It leaves the terminal as it was,
+// whatever happened, and shuts the engine down: runs that a signal or a fault interrupts are left to be resumed. A fault
+// of ours comes back as *PanicError.
+func Run(ctx context.Context, opts Options) error {
+	return run(ctx, opts, func(m tea.Model) tea.Model { return m })
+}
+
+func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) error {
+	opts = opts.withDefaults()
+	if err := usable(opts.Env("TERM")); err != nil {
+		return err
+	}
+	ending, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	m := New(opts)
+	defer m.Close()
+	m.env.ending = ending
+	m.env.themed(func(o *theme.Options) { o.ASCII = asciiOnly(opts.Env) })
+	if w, h, err := term.GetSize(opts.Output.Fd()); err == nil {
+		m.Update(tea.WindowSizeMsg{Width: w, Height: h}) // the first frame is whole
+	}
+	g := &guard{inner: wrap(m)}
+	p := tea.NewProgram(g, tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
+		tea.WithInput(opts.Input), tea.WithOutput(opts.Output))
+	_, err := p.Run()
+	if g.fault != nil {
+		g.fault.Path, g.fault.logErr = logPanic(opts, g.fault)
+		err = g.fault
+	} else if ctx.Err() != nil {
+		err = nil // who ended ctx knows why
+	}
+	if shut := m.shutDown(); err == nil {
+		err = shut
+	}
+	if line := m.Farewell(); line != "" && g.fault == nil {
+		fmt.Fprintln(opts.Output, line)
+	}
+	if err != nil && g.fault == nil {
+		return fmt.Errorf("show the screen: %w", err)
+	}
+	return err
+}
+
+// shutDown ends the engine when the model did not come to it; runs are left to be resumed.
+func (m *Model) shutDown() error {
+	if m.quit.done {
+		return nil
+	}
+	ctx, cancel := m.env.clk.WithTimeout(context.Background(), saveWithin)
+	defer cancel()
+	return m.env.opts.Agent.Shutdown(ctx, true)
+}
+
+// usable refuses terminals that cannot place the cursor. An empty TERM is usual on Windows only.
+func usable(name string) error {
+	if name == "dumb" || name == "" && goruntime.GOOS != "windows" {
+		return fmt.Errorf("%w, and TERM is %q; vitrine run \"...\" works in any", ErrTerminal, name)
+	}
+	return nil
+}
+
+// asciiOnly is true where the braille signs would not be shown: the Linux console, and a locale without UTF-8.
+func asciiOnly(env func(string) string) bool {
+	if env("TERM") == "linux" {
+		return true
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(env(name)); v != "" {
+			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}
+
+// watchEnd waits for a signal, or for the end of the context that the program was started with.
+func (e *env) watchEnd() tea.Cmd {
+	if e.ending == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		_ = e.clk.Sleep(e.ending, math.MaxInt64) // its only end is the context's
+		return endMsg{}
+	}
+}
+
+// logPanic appends the stack to the log and gives its path.
+func logPanic(opts Options, f *PanicError) (string, error) {
+	path := opts.LogPath
+	if path == "" {
+		path = filepath.Join(os.TempDir(), "vitrine.log")
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return path, err
+	}
+	_, err = fmt.Fprintf(file, "%s panic in %s: %v\n%s\n", opts.Clock.Now().UTC().Format(time.RFC3339), f.Where, f.Value, f.Stack)
+	return path, errors.Join(err, file.Close())
+}
