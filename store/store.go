@@ -68,7 +68,7 @@ type Store struct {
 	files *files
 	dbID  string
 	last  *conns // the closed ones, for what they know of the file
-	gone  bool // the file is not at its path any more
+	gone  bool   // the file is not at its path any more
 	// unknown are transactions that failed to commit: when they turn out to be in, their events are still to be published.
 	unknown map[string]bool
 }

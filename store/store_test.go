@@ -109,7 +109,7 @@ func (r *rig) openSession(t testing.TB, id string) runtime.SessionRow {
 
 // tx is a transaction of a session with an id of its own.
 func (r *rig) tx(row runtime.SessionRow) runtime.Tx {
-	return runtime.Tx{ID: fmt.Sprintf("tx-%d", r.txs.Add(1)), SessionID: row.ID, Fence: row.Fence, At: at(1)}
+	return runtime.Tx{ID: fmt.Sprintf("%s-tx-%d", r.holderID, r.txs.Add(1)), SessionID: row.ID, Fence: row.Fence, At: at(1)}
 }
 
 func (r *rig) say(t testing.TB, row runtime.SessionRow, text string) runtime.Committed {
