@@ -588,6 +588,9 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		{filepath.Join(file, "t.jsonl"), "open trace"},
 		{"/dev/full", "write trace: write /dev/full: no space left on device"},
 	} {
+		if _, err := os.Stat("/dev/full"); err != nil && c.path == "/dev/full" {
+			continue // only Linux has it
+		}
 		var told error
 		b := NewBus(clock.Real())
 		s := b.SubscribeKept(10)
