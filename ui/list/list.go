@@ -16,6 +16,9 @@ type Item interface {
 	Estimate(w int) int
 }
 
+// Forgetter is an item that keeps something to render faster, and is told when it went out of sight.
+type Forgetter interface{ Forget() }
+
 // maxCached bounds the rows that are kept of blocks out of sight.
 const maxCached = 1500
 
@@ -95,14 +98,14 @@ func (l *List) Insert(i int, items ...Item) {
 	}
 	tail := len(l.entries) - i
 	l.entries = append(grown, l.entries[i:]...)
+	if i <= l.topItem && i < l.seen {
+		l.seen += n // older ones; what comes between the screen and the end is new
+	}
 	if i < l.topItem || i == l.topItem && tail > 0 && l.topRow >= 0 {
 		l.topItem += n
 	}
 	if l.selected >= i {
 		l.selected += n
-	}
-	if i < l.seen {
-		l.seen += n
 	}
 	l.dirty = true
 }
@@ -236,9 +239,13 @@ func (l *List) guess(i int) int {
 
 func (l *List) drop(i int) {
 	e := &l.entries[i]
-	if e.cached {
-		l.cachedRows -= len(e.rows)
-		e.rows, e.cached = nil, false
+	if !e.cached {
+		return
+	}
+	l.cachedRows -= len(e.rows)
+	e.rows, e.cached = nil, false
+	if f, ok := e.item.(Forgetter); ok {
+		f.Forget()
 	}
 }
 

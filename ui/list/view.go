@@ -210,6 +210,16 @@ func (l *List) Show(i int) {
 	l.dirty = true
 }
 
+// ToTop puts the beginning of a block at the top of the screen, as far as there are rows to fill it.
+func (l *List) ToTop(i int) {
+	if i < 0 || i >= len(l.entries) {
+		return
+	}
+	l.now()
+	l.topItem, l.topRow, l.follow, l.dirty = i, 0, false, true
+	l.settle()
+}
+
 // now brings the place up to date before it is moved.
 func (l *List) now() {
 	if l.dirty || l.changed() {

@@ -12,33 +12,33 @@ type coder struct {
 	style   Style
 	grammar grammar
 	state   state
-	at      int // in the source: what stands before it is in rows
+	at      int // in the chunk: what stands before it is in rows
 	rows    []string
 }
 
 // fencedChunk renders a fenced block at the top level. Its complete lines are kept in c.code while it is open.
-func (r *renderer) fencedChunk(src string, c *chunk) {
-	end := c.bodyEnd
-	if end < 0 {
-		end = c.end
+func (r *renderer) fencedChunk(part string, c *chunk) {
+	end := len(part)
+	if c.bodyEnd >= 0 {
+		end = c.bodyEnd - c.start
 	}
 	k := c.code
 	if k == nil || k.style != r.style {
-		k = &coder{style: r.style, grammar: grammarOf(c.lang), at: min(c.body, end)}
+		k = &coder{style: r.style, grammar: grammarOf(c.lang), at: min(c.body-c.start, end)}
 		c.code = k
 	}
 	for k.at < end {
-		i := strings.IndexByte(src[k.at:end], '\n')
+		i := strings.IndexByte(part[k.at:end], '\n')
 		if i < 0 {
 			break
 		}
-		k.rows = append(k.rows, r.codeLine(k.grammar, &k.state, src[k.at:k.at+i])...)
+		k.rows = append(k.rows, r.codeLine(k.grammar, &k.state, part[k.at:k.at+i])...)
 		k.at += i + 1
 	}
 	r.rows = k.rows
 	if k.at < end {
 		state := k.state // the line may still grow: the kept state is that before it
-		r.rows = append(r.rows[:len(r.rows):len(r.rows)], r.codeLine(k.grammar, &state, src[k.at:end])...)
+		r.rows = append(r.rows[:len(r.rows):len(r.rows)], r.codeLine(k.grammar, &state, part[k.at:end])...)
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *renderer) codeRows(g grammar, st *state, line string) {
 		in.runs = append(in.runs, run1{t.end, look{role: t.role}})
 	}
 	at := 0
-	for _, sp := range m.Chop(line, r.room(r.style.Width)) {
+	for _, sp := range m.Chop(line, r.room(r.style.inner())) {
 		var row string
 		row, at = r.span(in, line, sp, at)
 		r.emit(row, sp.Width)

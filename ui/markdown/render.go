@@ -3,6 +3,7 @@ package markdown
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -25,6 +26,9 @@ const (
 	minRoom    = 8 // cells that nesting leaves for the text
 	codeIndent = 4
 )
+
+// commonMark is the parser of all streams: it is made on first use, never changes and is safe for concurrent use.
+var commonMark = sync.OnceValue(newParser)
 
 // newParser reads CommonMark with tables, task lists and struck text, but HTML as the text that it is.
 func newParser() parser.Parser {
@@ -57,13 +61,12 @@ func newParser() parser.Parser {
 	)
 }
 
-// render gives the rows of a chunk of src.
-func (s *Stream) render(src string, c *chunk, open bool) []string {
+// render gives the rows of a chunk, whose text is part.
+func (s *Stream) render(part string, c *chunk, open bool) []string {
 	r := renderer{style: s.style}
-	part := src[c.start:c.end]
 	switch {
 	case c.kind == fenced:
-		r.fencedChunk(src, c)
+		r.fencedChunk(part, c)
 	case c.kind == indent:
 		r.code(unindent(part), "")
 	default:
@@ -76,7 +79,7 @@ func (s *Stream) render(src string, c *chunk, open bool) []string {
 		}
 		r.src = []byte(part)
 		r.number = c.number
-		doc := newParser().Parse(text.NewReader(r.src), parser.WithContext(s.refs.context()))
+		doc := commonMark().Parse(text.NewReader(r.src), parser.WithContext(s.refs.context()))
 		r.blocks(doc, true)
 	}
 	return r.rows
@@ -125,11 +128,11 @@ type renderer struct {
 }
 
 // room is how many cells are left for text of at most limit cells with what stands to its left.
-func (r *renderer) room(limit int) int { return max(1, min(r.style.Width, limit)-r.left) }
+func (r *renderer) room(limit int) int { return max(1, min(r.style.inner(), limit)-r.left) }
 
 // push adds a level, unless it would leave no room for the text; it tells whether it did.
 func (r *renderer) push(first, rest string, width int) bool {
-	if r.style.Width-r.left-width < min(minRoom, r.style.Width/2+1) {
+	if w := r.style.inner(); w-r.left-width < min(minRoom, w/2+1) {
 		return false
 	}
 	r.levels = append(r.levels, level{first: first, rest: rest, width: width})
@@ -146,6 +149,7 @@ func (r *renderer) pop() {
 // emit adds one row: styled content that takes width cells.
 func (r *renderer) emit(content string, width int) {
 	var b strings.Builder
+	b.WriteString(r.blanks(r.style.Left))
 	for i := range r.levels {
 		l := &r.levels[i]
 		if l.used {
@@ -156,7 +160,7 @@ func (r *renderer) emit(content string, width int) {
 		}
 	}
 	b.WriteString(content)
-	b.WriteString(r.blanks(r.style.Width - r.left - width))
+	b.WriteString(r.blanks(r.style.Width - r.style.Left - r.left - width))
 	r.rows = append(r.rows, b.String())
 }
 

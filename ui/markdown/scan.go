@@ -27,6 +27,16 @@ type chunk struct {
 	code       *coder // what is rendered of an open fenced block
 }
 
+// from is the chunk as it would be if it started at another place.
+func (c chunk) from(start int) chunk {
+	by := start - c.start
+	c.start, c.end, c.body = c.start+by, c.end+by, c.body+by
+	if c.bodyEnd >= 0 {
+		c.bodyEnd += by
+	}
+	return c
+}
+
 // scanner divides the source line by line.
 type scanner struct {
 	chunks []chunk

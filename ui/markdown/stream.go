@@ -23,9 +23,13 @@ type Style struct {
 	Metrics paint.Metrics
 	Bg      theme.Bg
 	// Role is the colour of prose; the zero value (theme.Rule) stands for theme.Text.
-	Role  theme.Role
-	Width int
+	Role theme.Role
+	// Width is that of a whole row; Left and Right are blank cells in it beside the text.
+	Width, Left, Right int
 }
+
+// inner is what is left for the text.
+func (s Style) inner() int { return max(1, s.Width-s.Left-s.Right) }
 
 func (s Style) role() theme.Role {
 	if s.Role == theme.Rule {
@@ -83,6 +87,14 @@ func (s *Stream) Finish() {
 	}
 }
 
+// Forget drops the rows that were made; the next call of Rows makes them again.
+func (s *Stream) Forget() {
+	s.rows, s.rowsOf, s.starts = nil, 0, nil
+	if c := s.scan.last(); c != nil {
+		c.code = nil
+	}
+}
+
 // Reset forgets everything.
 func (s *Stream) Reset() { *s = Stream{} }
 
@@ -126,6 +138,8 @@ func (s *Stream) Rows(style Style) []string {
 	if style.Width <= 0 {
 		return nil
 	}
+	style.Left = max(0, min(style.Left, style.Width-1))
+	style.Right = max(0, min(style.Right, style.Width-1-style.Left))
 	if style != s.style {
 		s.style, s.rows, s.rowsOf, s.starts = style, nil, 0, nil
 	}
@@ -136,7 +150,7 @@ func (s *Stream) Rows(style Style) []string {
 	src := s.src.String()
 	for ; s.rowsOf < closed; s.rowsOf++ {
 		c := &s.scan.chunks[s.rowsOf]
-		s.place(c, s.render(src, c, false))
+		s.place(c, s.render(src[c.start:c.end], c, false))
 		c.code = nil
 	}
 	if s.finished {
@@ -157,25 +171,28 @@ func (s *Stream) place(c *chunk, rows []string) {
 }
 
 func (s *Stream) blank() string {
-	return s.style.Theme.Paint(theme.Text, s.style.Bg, false, paint.Spaces(s.style.Width))
+	st := s.style
+	return st.Theme.Paint(theme.Text, st.Bg, false, paint.Spaces(st.Left)) + st.Theme.Paint(theme.Text, st.Bg, false, paint.Spaces(st.Width-st.Left))
 }
 
 // open gives all rows with those of the chunk that may still grow, which the incomplete line is a part of.
 func (s *Stream) open(src string) []string {
 	tail := paint.CleanSource(s.tail)
 	keep := scanner{blank: s.scan.blank, closed: s.scan.closed}
-	if n := len(s.scan.chunks); n > 0 {
-		keep.chunks = append(keep.chunks, s.scan.chunks[n-1])
+	text := "" // of the open chunk, so that the rest of a long source is not copied
+	if last := s.scan.last(); last != nil {
+		text = src[last.start:]
+		keep.chunks = append(keep.chunks, last.from(0))
 	}
-	text := src
 	if tail != "" && !s.hold(tail) {
-		text = src + tail
-		keep.line(text, len(src), len(text), len(text))
+		start := len(text)
+		text += tail
+		keep.line(text, start, len(text), len(text))
 	}
 	rows := s.rows
 	for i := range keep.chunks {
 		c := &keep.chunks[i]
-		made := s.render(text, c, true)
+		made := s.render(text[c.start:c.end], c, true)
 		if len(made) == 0 {
 			continue
 		}
@@ -189,6 +206,7 @@ func (s *Stream) open(src string) []string {
 			s.scan.last().code = c.code
 		}
 	}
+	s.rows = rows[:len(s.rows)] // with the room that was made for the open rows
 	return rows
 }
 

@@ -46,7 +46,7 @@ func (r *renderer) table(n *extast.Table) {
 			natural[i] = max(natural[i], c.width, 1)
 		}
 	}
-	widths, gap := fitColumns(natural, r.room(r.style.Width))
+	widths, gap := fitColumns(natural, r.room(r.style.inner()))
 	for _, cells := range rows {
 		r.tableRow(cells, widths, gap, n.Alignments)
 	}

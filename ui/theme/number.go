@@ -13,7 +13,7 @@ const Unknown = "-"
 func Duration(d time.Duration) string {
 	d = max(d, 0)
 	switch {
-	case d < 950*time.Millisecond:
+	case d < 500*time.Millisecond:
 		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
 	case d.Round(100*time.Millisecond) < time.Minute:
 		return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', 1, 64) + " s"

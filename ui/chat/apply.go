@@ -1,0 +1,443 @@
+package chat
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"vitrine/runtime"
+	"vitrine/trace"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// run is the turn that is going on.
+type run struct {
+	id      string
+	turn    int
+	step    int
+	text    *textBlock    // of this step, while it may grow or be replaced
+	thought *thoughtBlock // of this step
+	open    []block       // what moves: running calls, a live thought
+}
+
+func (v *View) common(at Ref) common { return common{look: v.look, view: v, at: at} }
+
+func (v *View) opened(b block) { v.run.open = append(v.run.open, b) }
+
+func (v *View) closed(b block) {
+	v.run.open = slices.DeleteFunc(v.run.open, func(o block) bool { return o == b })
+	b.touch()
+}
+
+// Apply takes in one event of the session.
+func (v *View) Apply(e trace.Event) {
+	switch d := e.Data.(type) {
+	case trace.RunStartData:
+		v.startRun(e, d)
+	case trace.DeltaData:
+		v.delta(e, d)
+	case trace.LLMCallData:
+		v.modelCall(e, d)
+	case trace.ToolCallData:
+		v.toolCall(e, d)
+	case trace.ToolResultData:
+		v.toolResult(e, d)
+	case trace.ProgressData:
+		if t := v.calls[d.ID]; t != nil && !t.over() {
+			t.progress = paint.CleanLine(d.Text)
+			t.touch()
+		}
+	case trace.AnswerData:
+		v.answer(e, d)
+	case trace.RunEndData:
+		v.endRun(e, d)
+	case trace.ErrorData:
+		if d.Stored {
+			v.dropRetry()
+			v.add(v.errorBlock(Ref{Turn: e.Turn, Step: e.Step}, d))
+		}
+	case trace.RetryData:
+		v.retrying(e, d)
+	case trace.StateData:
+		v.state(d)
+	case trace.ApprovalData:
+		v.approval(e, d)
+	case trace.InputQueuedData:
+		v.queue(d)
+	case trace.CompactData:
+		v.compact(e, d)
+	case trace.HistoryRepairedData:
+		v.add(&noteBlock{common: v.common(Ref{Turn: e.Turn}), kind: "repaired", role: theme.Warn,
+			text: plural(len(d.Calls), "call") + " of an unfinished turn closed", right: words(d.Reason)})
+	}
+}
+
+func (v *View) startRun(e trace.Event, d trace.RunStartData) {
+	v.finish()
+	v.turn = max(v.turn, e.Turn)
+	if v.firstTurn == 0 {
+		v.firstTurn = e.Turn
+	}
+	if v.oldest == 0 {
+		v.oldest = d.N
+	}
+	v.run = run{id: e.RunID, turn: e.Turn}
+	v.add(v.userBlock(e.Turn, d.N, d.Input))
+}
+
+func (v *View) userBlock(turn int, n int64, text string) *userBlock {
+	return &userBlock{common: v.common(Ref{Turn: turn}), n: n, text: strings.Trim(paint.CleanSource(text), "\n")}
+}
+
+// finish closes what the run left open.
+func (v *View) finish() {
+	v.dropRetry()
+	v.endThought()
+	if v.run.text != nil {
+		v.run.text.md.Finish()
+		v.run.text.touch()
+		v.run.text = nil
+	}
+	for _, b := range v.run.open {
+		b.touch()
+	}
+	v.run.open = nil
+}
+
+func (v *View) endThought() {
+	if t := v.run.thought; t != nil {
+		t.live = false
+		v.closed(t)
+		v.run.thought = nil
+	}
+}
+
+// enter notes the step that an event belongs to: the text of the step before does not grow any more.
+func (v *View) enter(e trace.Event) {
+	if e.RunID != "" && e.RunID != v.run.id {
+		v.finish()
+		v.run = run{id: e.RunID, turn: e.Turn, step: e.Step}
+		return
+	}
+	if e.Step > v.run.step {
+		v.endThought()
+		if v.run.text != nil {
+			v.run.text.md.Finish()
+			v.run.text.touch()
+			v.run.text = nil
+		}
+		v.run.step = e.Step
+	}
+}
+
+func (v *View) delta(e trace.Event, d trace.DeltaData) {
+	switch d.Kind {
+	case "text":
+		v.enter(e)
+		v.dropRetry()
+		if d.Reset && v.run.text != nil {
+			v.run.text.md.Reset()
+			v.run.text.touch()
+		}
+		if d.Text == "" && d.Dropped == 0 {
+			return
+		}
+		v.endThought()
+		b := v.stepText(e)
+		if d.Dropped > 0 {
+			b.md.Append(" " + v.look.th.Glyphs.Cut + " ")
+		}
+		b.md.Append(d.Text)
+		b.touch()
+	case "reasoning":
+		v.enter(e)
+		v.dropRetry()
+		v.think(e, d)
+	case "tool_output":
+		if t := v.calls[d.ID]; t != nil && !t.over() {
+			if line := lastLine(d.Text); line != "" {
+				t.progress = line
+				t.touch()
+			}
+		}
+	}
+}
+
+// stepText gives the block that the step's text streams into.
+func (v *View) stepText(e trace.Event) *textBlock {
+	if v.run.text == nil {
+		v.run.text = &textBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step})}
+		v.add(v.run.text)
+	}
+	return v.run.text
+}
+
+// mostThinking bounds what is kept of a thought.
+const mostThinking = 256 << 10
+
+func (v *View) think(e trace.Event, d trace.DeltaData) {
+	t := v.run.thought
+	if d.Reset && t != nil {
+		t.text.Reset()
+		t.touch()
+	}
+	if d.Text == "" {
+		return
+	}
+	if t == nil {
+		t = &thoughtBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), live: true}
+		v.run.thought = t
+		v.add(t)
+		v.opened(t)
+	}
+	if t.text.Len() < mostThinking {
+		t.text.WriteString(d.Text)
+	}
+	t.touch()
+}
+
+// lastLine is the last line with text, clean.
+func lastLine(s string) string {
+	s = strings.TrimSpace(paint.Clean(s))
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	return s
+}
+
+// modelCall ends a step's text: what the store has replaces what streamed.
+func (v *View) modelCall(e trace.Event, d trace.LLMCallData) {
+	v.enter(e)
+	v.dropRetry()
+	v.endThought()
+	if d.ToolCallCount == 0 || d.Text == "" {
+		return
+	}
+	v.stepText(e).set(d.Text)
+	v.run.text = nil // what comes later in this step, such as a closing text, is another
+}
+
+func (v *View) toolCall(e trace.Event, d trace.ToolCallData) {
+	v.enter(e)
+	v.dropRetry()
+	v.endThought()
+	if b := v.run.text; b != nil {
+		b.md.Finish()
+		b.touch()
+		v.run.text = nil
+	}
+	t := v.calls[d.ID]
+	if t == nil {
+		args := d.Arguments
+		if d.RawArguments != "" {
+			args = []byte(d.RawArguments)
+		}
+		t = v.toolBlock(Ref{Turn: e.Turn, Step: e.Step, Call: d.ID}, d.Tool, args)
+		v.calls[d.ID] = t
+		v.add(t)
+	}
+	v.status(t, d.Status, e.TS)
+}
+
+func (v *View) toolBlock(at Ref, name string, args []byte) *toolBlock {
+	return &toolBlock{common: v.common(at), name: name, args: args, brief: brief(args), status: "pending", took: -1}
+}
+
+// status changes how a call stands, and whether it moves.
+func (v *View) status(t *toolBlock, status string, at time.Time) {
+	if status == "" || t.over() {
+		return
+	}
+	if status == "started" && t.status != "started" {
+		t.started = at
+		v.opened(t)
+	}
+	t.status = status
+	t.touch()
+}
+
+func (v *View) toolResult(e trace.Event, d trace.ToolResultData) {
+	v.enter(e)
+	t := v.calls[d.ID]
+	if t == nil {
+		t = v.toolBlock(Ref{Turn: e.Turn, Step: e.Step, Call: d.ID}, d.Tool, nil)
+		v.calls[d.ID] = t
+		v.add(t)
+	}
+	finishTool(t, d)
+	v.closed(t)
+}
+
+func finishTool(t *toolBlock, d trace.ToolResultData) {
+	t.takeResult(d.Result)
+	t.status, t.ok = d.Status, d.OK
+	if d.Status == "" {
+		t.status = "done"
+	}
+	if d.Code != "" {
+		t.code = d.Code
+	}
+	t.summary = paint.CleanLine(d.Summary)
+	if t.summary == "" && d.Bytes > 0 {
+		t.summary = theme.Bytes(int64(d.Bytes))
+	}
+	if t.status == "done" || d.DurationMS > 0 {
+		t.took = time.Duration(d.DurationMS) * time.Millisecond
+	}
+	t.touch()
+}
+
+func (v *View) answer(e trace.Event, d trace.AnswerData) {
+	v.enter(e)
+	v.dropRetry()
+	v.endThought()
+	b := v.stepText(e)
+	b.answer, b.fixed = true, d.Fixed
+	b.set(d.Text)
+	v.run.text = nil
+}
+
+func (v *View) endRun(e trace.Event, d trace.RunEndData) {
+	v.finish()
+	for _, t := range v.calls {
+		if !t.over() {
+			t.status = "not_run"
+			t.touch()
+		}
+	}
+	clear(v.calls) // a later run has calls of its own
+	v.add(v.foot(Ref{Turn: e.Turn}, d))
+	v.run = run{}
+}
+
+func (v *View) foot(at Ref, d trace.RunEndData) *footBlock {
+	b := &footBlock{common: v.common(at)}
+	b.facts = append(b.facts, theme.Duration(time.Duration(d.DurationMS)*time.Millisecond))
+	b.facts = append(b.facts, plural(d.Steps, "step"))
+	if d.Tokens > 0 {
+		b.facts = append(b.facts, theme.Tokens(d.Tokens, d.Estimated)+" tokens")
+	}
+	if d.Cost != nil {
+		b.facts = append(b.facts, theme.Money(d.Cost))
+	}
+	reason := words(d.Reason)
+	switch runtime.State(d.State) {
+	case runtime.StateCancelled:
+		b.glyph, b.role, b.state = "stopped", theme.Warn, "cancelled"
+	case runtime.StateExhausted:
+		b.glyph, b.role, b.state = "failed", theme.Error, "exhausted: "+reason
+		b.hint = "The model was not asked again. /retry gives a new budget."
+	case runtime.StateFailed:
+		b.glyph, b.role, b.state = "failed", theme.Error, "failed"
+		if reason != "" {
+			b.state += ": " + reason
+		}
+		b.hint = "/retry sends the input again."
+	}
+	return b
+}
+
+// words makes a typed reason readable.
+func words(reason string) string { return strings.ReplaceAll(paint.CleanLine(reason), "_", " ") }
+
+func (v *View) errorBlock(at Ref, d trace.ErrorData) *noteBlock {
+	b := &noteBlock{common: v.common(at), kind: "error", role: theme.Error, text: paint.Clean(d.Message)}
+	for _, more := range []string{d.Why, d.Todo} {
+		if more != "" {
+			b.more = append(b.more, paint.Clean(more))
+		}
+	}
+	return b
+}
+
+func (v *View) retrying(e trace.Event, d trace.RetryData) {
+	v.enter(e)
+	v.dropRetry()
+	v.retry = &retryBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), cause: d.Cause, attempt: d.Attempt, max: d.Max,
+		until: e.TS.Add(time.Duration(d.WaitMS) * time.Millisecond)}
+	v.list.Insert(v.list.Len()-v.tail, v.retry)
+	v.tail++
+}
+
+func (v *View) dropRetry() {
+	if v.retry != nil {
+		v.remove(v.retry)
+		v.retry = nil
+		v.tail--
+	}
+}
+
+func (v *View) state(d trace.StateData) {
+	if v.retry != nil && runtime.State(d.State) != runtime.StateRetryingModel {
+		v.dropRetry()
+	}
+}
+
+func (v *View) approval(e trace.Event, d trace.ApprovalData) {
+	for _, t := range v.calls {
+		if t.at.Call != d.CallID || t.over() {
+			continue
+		}
+		if d.Phase == "asked" {
+			v.status(t, "waiting_approval", e.TS)
+		} else {
+			v.status(t, "pending", e.TS)
+		}
+	}
+}
+
+// queue shows input that waits at the very end, until its turn starts or it is taken back.
+func (v *View) queue(d trace.InputQueuedData) {
+	for i, q := range v.queued {
+		if q.id == d.ID {
+			v.remove(q)
+			v.queued = slices.Delete(v.queued, i, i+1)
+			v.tail--
+			break
+		}
+	}
+	if d.Action == "queued" {
+		v.addQueued(d.ID, d.Text)
+	}
+}
+
+func (v *View) addQueued(id, text string) {
+	q := &queuedBlock{common: v.common(Ref{}), id: id, text: paint.CleanSource(text)}
+	v.queued = append(v.queued, q)
+	v.list.Append(q)
+	v.tail++
+}
+
+// compact shows a fold in one row that changes with its phases.
+func (v *View) compact(e trace.Event, d trace.CompactData) {
+	b := v.fold
+	if b == nil {
+		b = &noteBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), kind: "fold", role: theme.Text}
+		v.add(b)
+	}
+	b.live = true
+	switch d.Phase {
+	case "started":
+		b.text = "FOLDING  " + theme.Tokens(d.TokensBefore, false) + " tokens"
+	case "summarised", "checked", "merged":
+		b.text = "FOLDING  " + d.Phase
+	default:
+		b.live = false
+		b.text = "fold " + paint.CleanLine(d.Phase)
+		if d.Phase == "committed" {
+			b.text = "folded " + plural(int(d.LastN-d.FirstN+1), "message")
+			b.right = theme.Tokens(d.TokensBefore, false) + " to " + theme.Tokens(d.TokensAfter, false)
+		} else if d.Detail != "" {
+			b.text += ": " + paint.CleanLine(d.Detail)
+		}
+	}
+	if d.Reason != "" && b.live {
+		b.right = d.Reason
+	}
+	b.touch()
+	v.fold = nil
+	if b.live {
+		v.fold = b
+	}
+}

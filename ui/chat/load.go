@@ -1,0 +1,231 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/trace"
+	"vitrine/ui/list"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+// Load replaces everything with a session as stored. The events are those that the page has read of its newest runs; they
+// tell what messages do not: how long things took, and how turns ended. None is needed.
+func (v *View) Load(s runtime.Snapshot, events []trace.Event) {
+	v.clear()
+	v.rows = nil
+	f := v.facts(events)
+	users := 0
+	for _, m := range s.Messages {
+		if m.Kind == llm.KindUser {
+			users++
+		}
+	}
+	v.turn = s.Session.TurnCount
+	v.firstTurn = v.turn - users + 1
+	if len(s.Messages) > 0 {
+		v.oldest = s.Messages[0].N
+	}
+	b := builder{view: v, facts: f, turn: v.firstTurn - 1}
+	for _, m := range s.Messages {
+		b.message(m)
+	}
+	b.endRun()
+	v.list.Append(items(b.out)...)
+	if s.Run != nil {
+		v.resume(s, b)
+	}
+	for _, in := range s.Inbox {
+		v.addQueued(in.ID, in.Text)
+	}
+	v.list.End()
+}
+
+// resume takes up an unfinished run.
+func (v *View) resume(s runtime.Snapshot, b builder) {
+	v.run = run{id: s.Run.ID, turn: s.Run.Turn, step: s.Run.Step}
+	for _, c := range s.Calls {
+		t := b.byCall[c.RunID+" "+c.CallID]
+		if t == nil {
+			continue
+		}
+		t.at.Call = c.ID
+		v.calls[c.ID] = t
+		at := time.Time{}
+		if c.StartedAt != nil {
+			at = *c.StartedAt
+		}
+		if s.Running || c.Status != runtime.CallStarted {
+			v.status(t, string(c.Status), at)
+		} else {
+			v.status(t, string(runtime.CallUnknown), at)
+		}
+	}
+}
+
+// Prepend puts a page of older messages in front. What is on the screen stays.
+func (v *View) Prepend(rows []runtime.MessageRow) {
+	if len(rows) == 0 {
+		return
+	}
+	users := 0
+	for _, m := range rows {
+		if m.Kind == llm.KindUser {
+			users++
+		}
+	}
+	b := builder{view: v, turn: v.firstTurn - 1 - users, older: true}
+	for _, m := range rows {
+		b.message(m)
+	}
+	b.endRun()
+	v.firstTurn -= users
+	v.oldest = rows[0].N
+	v.list.Prepend(items(b.out)...)
+}
+
+// facts are what events say of runs.
+type facts struct {
+	ends    map[string]trace.RunEndData
+	errors  map[string][]trace.ErrorData
+	results map[string]trace.ToolResultData // by run and call id
+	calls   map[string]string               // row ids of calls, by run and call id
+	turns   map[string]int
+}
+
+func (v *View) facts(events []trace.Event) facts {
+	f := facts{ends: map[string]trace.RunEndData{}, errors: map[string][]trace.ErrorData{}, results: map[string]trace.ToolResultData{},
+		calls: map[string]string{}, turns: map[string]int{}}
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case trace.RunStartData:
+			f.turns[e.RunID] = e.Turn
+		case trace.RunEndData:
+			f.ends[e.RunID] = d
+		case trace.ErrorData:
+			if d.Stored {
+				f.errors[e.RunID] = append(f.errors[e.RunID], d)
+			}
+		case trace.ToolCallData:
+			f.calls[e.RunID+" "+d.CallID] = d.ID
+		case trace.ToolResultData:
+			f.results[e.RunID+" "+d.CallID] = d
+			f.calls[e.RunID+" "+d.CallID] = d.ID
+		}
+	}
+	return f
+}
+
+// builder makes blocks of stored messages.
+type builder struct {
+	view   *View
+	facts  facts
+	out    []block
+	byCall map[string]*toolBlock // by run and call id
+	turn   int
+	runID  string
+	older  bool
+}
+
+func items(blocks []block) []list.Item {
+	out := make([]list.Item, len(blocks))
+	for i, b := range blocks {
+		out[i] = b
+	}
+	return out
+}
+
+func (b *builder) add(x block) { b.out = append(b.out, x) }
+
+func (b *builder) message(m runtime.MessageRow) {
+	if m.RunID != b.runID {
+		b.endRun()
+		b.runID = m.RunID
+	}
+	v := b.view
+	switch m.Kind {
+	case llm.KindUser:
+		b.turn++
+		b.add(v.userBlock(b.turn, m.N, m.Content))
+	case llm.KindAssistant, llm.KindClosing:
+		if strings.TrimSpace(m.Content) != "" {
+			t := &textBlock{common: v.common(b.ref(m)), fixed: m.Fixed, answer: len(m.ToolCalls) == 0}
+			t.md.Append(m.Content)
+			t.md.Finish()
+			b.add(t)
+		}
+		for _, c := range m.ToolCalls {
+			b.call(m, c)
+		}
+	case llm.KindTool:
+		b.result(m)
+	}
+}
+
+func (b *builder) ref(m runtime.MessageRow) Ref { return Ref{Turn: b.turn, Step: m.Step} }
+
+func (b *builder) call(m runtime.MessageRow, c llm.ToolCall) {
+	key := m.RunID + " " + c.ID
+	if t := b.view.orphans[key]; t != nil && b.older {
+		// Its result stands at the beginning of the newer page already.
+		t.args, t.brief = []byte(c.Arguments), brief([]byte(c.Arguments))
+		t.touch()
+		delete(b.view.orphans, key)
+		return
+	}
+	at := b.ref(m)
+	at.Call = b.facts.calls[key]
+	t := b.view.toolBlock(at, c.Name, []byte(c.Arguments))
+	if b.byCall == nil {
+		b.byCall = map[string]*toolBlock{}
+	}
+	b.byCall[key] = t
+	b.add(t)
+}
+
+func (b *builder) result(m runtime.MessageRow) {
+	key := m.RunID + " " + m.ToolCallID
+	t := b.byCall[key]
+	if t == nil {
+		t = b.view.toolBlock(b.ref(m), m.ToolName, nil)
+		t.at.Call = b.facts.calls[key]
+		b.view.orphans[key] = t
+		b.add(t)
+	}
+	if d, ok := b.facts.results[key]; ok {
+		finishTool(t, d)
+		return
+	}
+	t.status = "done"
+	t.takeResult([]byte(m.Content))
+	t.summary = theme.Bytes(int64(len(m.Content)))
+}
+
+// endRun adds what the events say of the run whose messages end here.
+func (b *builder) endRun() {
+	if b.runID == "" {
+		return
+	}
+	at := Ref{Turn: b.turn}
+	for _, d := range b.facts.errors[b.runID] {
+		b.add(b.view.errorBlock(at, d))
+	}
+	if d, ok := b.facts.ends[b.runID]; ok {
+		b.add(b.view.foot(at, d))
+	}
+	b.runID = ""
+}
+
+// NoteAway puts a faint line where the reader left; a second call moves it.
+func (v *View) NoteAway(at time.Time) {
+	text := "new since " + at.Format("15:04")
+	for i := v.list.Len() - 1; i >= 0; i-- {
+		if n, ok := v.block(i).(*noteBlock); ok && n.kind == "away" {
+			v.list.Remove(i)
+		}
+	}
+	v.add(&noteBlock{common: v.common(Ref{}), kind: "away", role: theme.Faint, text: paint.CleanLine(text)})
+}

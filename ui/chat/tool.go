@@ -1,0 +1,209 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"vitrine/tools"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+const (
+	nameWidth     = 11 // of the column of tool names; longer names push the rest
+	durationWidth = 8
+)
+
+// toolBlock is one tool call: a row that says what was asked, what came back and how long it took.
+type toolBlock struct {
+	common
+	name     string
+	args     json.RawMessage
+	brief    string // of the arguments, clean
+	status   string // pending started done denied not_run interrupted unknown waiting_approval
+	ok       bool
+	code     string
+	summary  string
+	progress string
+	result   json.RawMessage
+	started  time.Time
+	took     time.Duration // negative: unknown
+	open     bool
+}
+
+func (b *toolBlock) Estimate(int) int { return 1 }
+func (b *toolBlock) toggle()          { b.open = !b.open; b.touch() }
+
+// over says that the call has ended.
+func (b *toolBlock) over() bool {
+	switch b.status {
+	case "pending", "started", "waiting_approval":
+		return false
+	}
+	return true
+}
+
+func (b *toolBlock) source() string {
+	return strings.TrimSpace(b.name + " " + string(b.args) + "\n" + string(b.result))
+}
+
+// sign is the glyph of the call's state and its colour.
+func (b *toolBlock) sign() span {
+	g := b.look.th.Glyphs
+	switch b.status {
+	case "pending":
+		return say(theme.Faint, g.Todo)
+	case "started":
+		return say(theme.Accent, b.look.th.Spinner(b.look.phase))
+	case "waiting_approval":
+		return say(theme.Warn, g.Question)
+	case "unknown":
+		return say(theme.Warn, g.Question)
+	case "denied", "not_run", "interrupted":
+		return say(theme.Warn, g.Stopped)
+	}
+	if !b.ok {
+		return say(theme.Error, g.Failed)
+	}
+	return say(theme.Text, g.Done)
+}
+
+// outcome is a few words on the result and their colour.
+func (b *toolBlock) outcome() span {
+	switch b.status {
+	case "pending":
+		return say(theme.Faint, "")
+	case "started":
+		return say(theme.Faint, b.progress)
+	case "waiting_approval":
+		return say(theme.Warn, "needs you")
+	case "unknown", "denied", "interrupted":
+		return say(theme.Warn, b.status)
+	case "not_run":
+		return say(theme.Warn, "not run")
+	}
+	if !b.ok {
+		return say(theme.Error, strings.ReplaceAll(b.code, "_", " "))
+	}
+	return say(theme.Text, b.summary)
+}
+
+func (b *toolBlock) duration() string {
+	switch {
+	case b.status == "started" && !b.started.IsZero() && !b.look.now.IsZero():
+		return theme.Duration(b.look.now.Sub(b.started))
+	case b.over() && b.took >= 0:
+		return theme.Duration(b.took)
+	}
+	return ""
+}
+
+func (b *toolBlock) Render(w int, selected bool) []string {
+	m := b.look.m
+	lead, _ := b.lead(selected, 0)
+	gap := 3
+	if w < labelWidth {
+		gap = 2
+	}
+	name := b.look.line(b.name)
+	if most := max(nameWidth, w/3); m.Width(name) > most {
+		name = m.Fit(name, most)
+	}
+	left := []span{b.sign(), say(theme.Text, " "+m.Pad(name, nameWidth)+paint.Spaces(gap))}
+	took := b.duration()
+	right := []span{say(theme.Faint, m.PadLeft(took, max(durationWidth, m.Width(took)+2)))}
+	out := b.outcome()
+	out.text = b.look.line(short(out.text))
+	if w >= summaryWidth && out.text != "" {
+		if most := w / 3; m.Width(out.text) > most {
+			out.text = m.Fit(out.text, most)
+		}
+		right = append([]span{say(out.role, " "+out.text)}, right...)
+	} else if w < summaryWidth && out.role != theme.Text && b.over() {
+		right = []span{say(out.role, " "+m.Cut(out.text, w/3, ""))}
+	}
+	rows := []string{b.row(w, lead, append(left, say(theme.Text, m.Safe(b.brief))), right...)}
+	if !b.open {
+		return rows
+	}
+	rows = append(rows, b.details(w, "arguments "+pretty(b.args))...)
+	if len(b.result) > 0 {
+		rows = append(rows, b.details(w, "result "+pretty(b.result))...)
+	}
+	return rows
+}
+
+// mostPretty bounds the JSON that is laid out for reading.
+const mostPretty = 64 << 10
+
+func pretty(raw json.RawMessage) string {
+	if len(raw) > mostPretty {
+		return string(raw[:mostPretty])
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// brief tells arguments in a few words: the values, in the order in which the model gave them.
+func brief(raw json.RawMessage) string {
+	const most = 400 // bytes; a row is shorter
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	t, err := d.Token()
+	if err != nil {
+		return paint.CleanLine(short(string(raw)))
+	}
+	if t != json.Delim('{') {
+		return paint.CleanLine(short(string(raw)))
+	}
+	var out strings.Builder
+	for n := 0; d.More() && out.Len() < most; n++ {
+		if _, err := d.Token(); err != nil {
+			break
+		}
+		var val json.RawMessage
+		if d.Decode(&val) != nil {
+			break
+		}
+		text := string(val)
+		var s string
+		if json.Unmarshal(val, &s) == nil && len(val) > 0 && val[0] == '"' {
+			text = s
+		}
+		if n == 1 && !strings.ContainsAny(out.String(), " \n") && out.Len() <= 10 && text != "" && val[0] == '"' {
+			out.WriteString(": ") // an action and what it is done to
+		} else if n > 0 {
+			out.WriteString(", ")
+		}
+		out.WriteString(short(text))
+	}
+	return paint.CleanLine(out.String())
+}
+
+// takeResult reads what went back to the model.
+func (b *toolBlock) takeResult(raw json.RawMessage) {
+	b.result = raw
+	var r struct {
+		OK    bool         `json:"ok"`
+		Error *tools.Error `json:"error"`
+	}
+	if json.Unmarshal(raw, &r) != nil {
+		b.ok = true
+		return
+	}
+	b.ok = r.OK
+	if r.Error != nil {
+		b.code = string(r.Error.Code)
+		switch r.Error.Code {
+		case tools.CodeDenied, tools.CodeNotRun, tools.CodeInterrupted:
+			b.status = string(r.Error.Code)
+		case tools.CodeOutcomeUnknown:
+			b.status = "unknown"
+		}
+	}
+}
