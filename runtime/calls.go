@@ -1,13 +1,11 @@
 package runtime
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"vitrine/llm"
-	"vitrine/runtime/clock"
 	"vitrine/runtime/prompt"
 	"vitrine/tools"
 	"vitrine/trace"
@@ -228,103 +226,8 @@ func (r *run) ask(c *call) error {
 
 // execute runs the batch. Results that come while others still run are stored at once; the last one is left to the
 // checkpoint, which stores it together with what comes next.
-func (r *run) execute() (Input, error) {
-	clk := r.s.eng.cfg.Clock
-	results := clock.NewQueue[int](clk, len(r.calls)+1)
-	group := clock.NewGroup(clk)
-	open := 0
-	for i := r.batch.from; i < r.batch.to; i++ {
-		if r.calls[i].ready {
-			continue
-		}
-		open++
-		group.Go(func() {
-			r.invoke(&r.calls[i])
-			results.TryPut(i)
-		})
-	}
-	var err error
-	for ; open > 0; open-- {
-		i, getErr := results.Get(context.Background())
-		if getErr != nil {
-			return "", fmt.Errorf("run %s: wait for tools: %w", r.row.ID, getErr)
-		}
-		r.calls[i].ready = true
-		if open > 1 && err == nil && r.ctx.Err() == nil {
-			tx := r.s.tx()
-			r.save(&tx, i)
-			r.handOver(&tx)
-			err = r.commitAs(tx, StateExecuting)
-		}
-	}
-	if waitErr := group.Wait(context.Background()); waitErr != nil && err == nil {
-		err = fmt.Errorf("run %s: wait for tools: %w", r.row.ID, waitErr)
-	}
-	if err != nil {
-		return "", err
-	}
-	if r.ctx.Err() != nil {
-		return r.stopBatch()
-	}
-	return InExecuted, nil
-}
-
 // stopBatch ends a batch whose context has ended. A run that is left keeps what is known and leaves the rest to the resume.
-func (r *run) stopBatch() (Input, error) {
-	in := r.interruptedOrLeft()
-	if !r.left {
-		return in, nil
-	}
-	tx := r.s.tx()
-	for i := r.batch.from; i < r.batch.to; i++ {
-		if c := &r.calls[i]; c.ready && !c.saved && c.row.Status != CallInterrupted && c.row.Status != CallNotRun {
-			r.save(&tx, i)
-		}
-	}
-	if len(tx.Calls) == 0 {
-		return in, nil
-	}
-	return in, r.commitAs(tx, StateExecuting)
-}
-
 // invoke runs one call; it is the only place where a tool has an effect.
-func (r *run) invoke(c *call) {
-	e := r.s.eng
-	id := c.row.ID
-	if err := e.cfg.Faults.Hit("effect.before"); err != nil {
-		c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeUnavailable, Message: oneLine(err)})
-		c.row.Status = CallDone
-		return
-	}
-	out := e.cfg.Executor.Execute(r.ctx, c.tool, tools.Call{
-		Key: id, SessionID: r.s.id, RunID: r.row.ID,
-		Progress: func(text string) { r.tell(trace.ProgressData{ID: id, Text: text}) },
-	}, json.RawMessage(c.row.Arguments))
-	if err := e.cfg.Faults.Hit("effect.after"); err != nil {
-		out.Result = tools.ErrorResult(&tools.Error{Code: tools.CodeUnavailable, Message: oneLine(err)})
-	}
-	c.result, c.output, c.took = out.Result, out.Output, out.Duration
-	c.row.SideEffect = out.SideEffect
-	c.row.Status = statusOf(out.Result)
-}
-
-func statusOf(res tools.Result) CallStatus {
-	if res.Error == nil {
-		return CallDone
-	}
-	switch res.Error.Code {
-	case tools.CodeNotRun:
-		return CallNotRun
-	case tools.CodeDenied:
-		return CallDenied
-	case tools.CodeInterrupted:
-		return CallInterrupted
-	case tools.CodeOutcomeUnknown:
-		return CallUnknown
-	}
-	return CallDone
-}
-
 // observe judges the results of the batch in call order.
 func (r *run) observe() Input {
 	for i := r.batch.from; i < r.batch.to; i++ {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"vitrine/llm"
@@ -418,88 +417,7 @@ func (s *session) finished(r *run) {
 }
 
 // set applies a change by the user.
-func (s *session) set(c Setting) error {
-	if err := s.writable(); err != nil {
-		return err
-	}
-	switch {
-	case c.Title != nil:
-		return s.rename(*c.Title)
-	case c.Model != nil:
-		return s.setModel(*c.Model)
-	case c.ToggleTodo != "":
-		return s.toggle(c.ToggleTodo)
-	case c.Leave:
-		s.stopRun(ReasonPaused)
-		return nil
-	case c.Resume != nil:
-		return s.settle(*c.Resume)
-	}
-	return nil
-}
-
 // titleLimit bounds a title in characters.
-const titleLimit = 60
-
-func (s *session) rename(title string) error {
-	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, "\uFFFD"), unprintable), " ")
-	if r := []rune(title); len(r) > titleLimit {
-		title = string(r[:titleLimit])
-	}
-	if title == "" {
-		return errors.New("a title cannot be empty")
-	}
-	tx := s.tx()
-	tx.Title = &title
-	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "renamed", Title: title})}
-	if _, err := s.commit(tx); err != nil {
-		return err
-	}
-	s.row.Title = title
-	return nil
-}
-
-func (s *session) setModel(model string) error {
-	if s.running() != nil {
-		return errors.New("the model cannot change while a turn runs")
-	}
-	tx := s.tx()
-	tx.Model = &model
-	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "model", Model: model})}
-	if _, err := s.commit(tx); err != nil {
-		return err
-	}
-	s.row.Model = model
-	s.counter.Drop(true)
-	m := s.measure()
-	s.publish(trace.StateData{State: "", Meter: &m})
-	return nil
-}
-
-func (s *session) toggle(id string) error {
-	ctx, cancel := s.eng.storeContext()
-	defer cancel()
-	todos, err := s.eng.cfg.Store.Todos(ctx, s.id)
-	if err != nil {
-		return fmt.Errorf("read the todos of session %s: %w", s.id, err)
-	}
-	for _, t := range todos {
-		if t.ID != id {
-			continue
-		}
-		action := "completed"
-		if t.Completed {
-			action = "reopened"
-		}
-		tx := s.tx()
-		tx.Todos = []TodoChange{{Action: action, ID: id, CreatedAt: tx.At}}
-		tx.Events = []trace.Event{s.event(trace.TodoData{ID: id, Text: t.Text, Completed: !t.Completed, Action: action})}
-		_, err := s.commit(tx)
-		return err
-	}
-	return fmt.Errorf("todo %s: %w", id, ErrNotFound)
-}
-
 // stopRun ends the run that is on, if any.
 func (s *session) stopRun(reason Reason) {
 	if r := s.running(); r != nil {
