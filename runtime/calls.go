@@ -224,10 +224,6 @@ func (r *run) ask(c *call) error {
 	return nil
 }
 
-// execute runs the batch. Results that come while others still run are stored at once; the last one is left to the
-// checkpoint, which stores it together with what comes next.
-// stopBatch ends a batch whose context has ended. A run that is left keeps what is known and leaves the rest to the resume.
-// invoke runs one call; it is the only place where a tool has an effect.
 // observe judges the results of the batch in call order.
 func (r *run) observe() Input {
 	for i := r.batch.from; i < r.batch.to; i++ {

@@ -10,6 +10,8 @@ import (
 	"vitrine/trace"
 )
 
+// execute runs the batch. Results that come while others still run are stored at once; the last one is left to the
+// checkpoint, which stores it together with what comes next.
 func (r *run) execute() (Input, error) {
 	clk := r.s.eng.cfg.Clock
 	results := clock.NewQueue[int](clk, len(r.calls)+1)
@@ -51,6 +53,7 @@ func (r *run) execute() (Input, error) {
 	return InExecuted, nil
 }
 
+// stopBatch ends a batch whose context has ended. A run that is left keeps what is known and leaves the rest to the resume.
 func (r *run) stopBatch() (Input, error) {
 	in := r.interruptedOrLeft()
 	if !r.left {
@@ -68,6 +71,7 @@ func (r *run) stopBatch() (Input, error) {
 	return in, r.commitAs(tx, StateExecuting)
 }
 
+// invoke runs one call; it is the only place where a tool has an effect.
 func (r *run) invoke(c *call) {
 	e := r.s.eng
 	id := c.row.ID

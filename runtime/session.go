@@ -416,8 +416,6 @@ func (s *session) finished(r *run) {
 	}
 }
 
-// set applies a change by the user.
-// titleLimit bounds a title in characters.
 // stopRun ends the run that is on, if any.
 func (s *session) stopRun(reason Reason) {
 	if r := s.running(); r != nil {

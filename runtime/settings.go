@@ -8,6 +8,7 @@ import (
 	"vitrine/trace"
 )
 
+// set applies a change by the user.
 func (s *session) set(c Setting) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -28,6 +29,7 @@ func (s *session) set(c Setting) error {
 	return nil
 }
 
+// titleLimit bounds a title in characters.
 const titleLimit = 60
 
 func (s *session) rename(title string) error {
