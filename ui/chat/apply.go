@@ -135,14 +135,13 @@ func (v *View) delta(e trace.Event, d trace.DeltaData) {
 	switch d.Kind {
 	case "text":
 		v.enter(e)
-		v.dropRetry()
-		if d.Reset && v.run.text != nil {
-			v.run.text.md.Reset()
-			v.run.text.touch()
+		if d.Reset {
+			v.void()
 		}
 		if d.Text == "" && d.Dropped == 0 {
 			return
 		}
+		v.dropRetry()
 		v.endThought()
 		b := v.stepText(e)
 		if d.Dropped > 0 {
@@ -161,6 +160,19 @@ func (v *View) delta(e trace.Event, d trace.DeltaData) {
 				t.touch()
 			}
 		}
+	}
+}
+
+// void takes back what streamed in this step: its attempt failed. The row that tells of the retry stays.
+func (v *View) void() {
+	if v.run.text != nil {
+		v.run.text.md.Reset()
+		v.run.text.touch()
+	}
+	if t := v.run.thought; t != nil {
+		v.closed(t)
+		v.remove(t)
+		v.run.thought = nil
 	}
 }
 
@@ -313,7 +325,10 @@ func (v *View) endRun(e trace.Event, d trace.RunEndData) {
 
 func (v *View) foot(at Ref, d trace.RunEndData) *footBlock {
 	b := &footBlock{common: v.common(at)}
-	b.facts = append(b.facts, theme.Duration(time.Duration(d.DurationMS)*time.Millisecond))
+	interrupted := runtime.Reason(d.Reason) == runtime.ReasonInterrupted
+	if d.DurationMS > 0 || !interrupted { // how long a run took that a crash ended nobody knows
+		b.facts = append(b.facts, theme.Duration(time.Duration(d.DurationMS)*time.Millisecond))
+	}
 	b.facts = append(b.facts, plural(d.Steps, "step"))
 	if d.Tokens > 0 {
 		b.facts = append(b.facts, theme.Tokens(d.Tokens, d.Estimated)+" tokens")
@@ -325,6 +340,9 @@ func (v *View) foot(at Ref, d trace.RunEndData) *footBlock {
 	switch runtime.State(d.State) {
 	case runtime.StateCancelled:
 		b.glyph, b.role, b.state = "stopped", theme.Warn, "cancelled"
+		if interrupted {
+			b.state = "interrupted"
+		}
 	case runtime.StateExhausted:
 		b.glyph, b.role, b.state = "failed", theme.Error, "exhausted: "+reason
 		b.hint = "The model was not asked again. /retry gives a new budget."

@@ -162,6 +162,7 @@ func TestStates(t *testing.T) {
 	f.send(trace.ToolResultData{ID: "1", Tool: "read_file", Status: "unknown"})
 	f.send(trace.ToolResultData{ID: "2", Tool: "write_file_with_a_long_name", Status: "interrupted", DurationMS: 1200})
 	f.send(trace.RetryData{Attempt: 1, Max: 3, WaitMS: 3000, Cause: "localhost:11434 refused"})
+	f.send(trace.DeltaData{Kind: "text", Reset: true})
 	golden(t, "retrying", screen(v))
 	if !v.Moving() {
 		t.Error("a retry moves")
@@ -184,6 +185,12 @@ func TestStates(t *testing.T) {
 	f.send(trace.AnswerData{Text: "Stopped.", Fixed: true})
 	f.send(trace.RunEndData{State: "exhausted", Reason: "steps", Steps: 8, DurationMS: 5000})
 	golden(t, "ended", screen(v))
+	f.start(4, "crashed")
+	f.send(trace.AnswerData{Text: "[interrupted]", Fixed: true})
+	f.send(trace.RunEndData{State: "cancelled", Reason: "interrupted", Steps: 1})
+	if s := screen(v); !strings.Contains(s, "/ interrupted") || strings.Contains(s, "0 ms   1 step") {
+		t.Errorf("after a crash:\n%s", s)
+	}
 }
 
 func TestFinalTextReplacesStreamed(t *testing.T) {

@@ -151,6 +151,9 @@ func (b *builder) message(m runtime.MessageRow) {
 		b.turn++
 		b.add(v.userBlock(b.turn, m.N, m.Content))
 	case llm.KindAssistant, llm.KindClosing:
+		if m.Kind == llm.KindClosing {
+			b.errors()
+		}
 		if strings.TrimSpace(m.Content) != "" {
 			t := &textBlock{common: v.common(b.ref(m)), fixed: m.Fixed, answer: len(m.ToolCalls) == 0}
 			t.md.Append(m.Content)
@@ -209,14 +212,19 @@ func (b *builder) endRun() {
 	if b.runID == "" {
 		return
 	}
-	at := Ref{Turn: b.turn}
-	for _, d := range b.facts.errors[b.runID] {
-		b.add(b.view.errorBlock(at, d))
-	}
+	b.errors()
 	if d, ok := b.facts.ends[b.runID]; ok {
-		b.add(b.view.foot(at, d))
+		b.add(b.view.foot(Ref{Turn: b.turn}, d))
 	}
 	b.runID = ""
+}
+
+// errors adds the failures of the run; they come before the text that closes it.
+func (b *builder) errors() {
+	for _, d := range b.facts.errors[b.runID] {
+		b.add(b.view.errorBlock(Ref{Turn: b.turn}, d))
+	}
+	delete(b.facts.errors, b.runID)
 }
 
 // NoteAway puts a faint line where the reader left; a second call moves it.
