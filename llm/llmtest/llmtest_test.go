@@ -94,6 +94,51 @@ func TestServer(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
+// A scenario becomes the bytes of a stream.
+func TestScenarioOnTheWire(t *testing.T) {
+	s := NewServer()
+	defer s.Close()
+	Scenario{Repeat: true, Plays: []Play{
+		{End: EndFail, Status: 503},
+		{Text: []string{"half"}, End: EndCut},
+		{Reasoning: []string{"r"}, Text: []string{"t"}, Calls: []llm.ToolCall{{Name: "f", Arguments: `{"a":"123456"}`}}, Usage: llm.Usage{Prompt: num(3), Reasoning: num(1), Cached: num(2)}},
+	}}.Serve(s)
+	if status, _, _, err := post(t, s, fine); status != 503 || err != nil {
+		t.Errorf("got %d, %v", status, err)
+	}
+	if _, _, _, err := post(t, s, fine); err == nil {
+		t.Error("a cut reply is whole")
+	}
+	for range 2 {
+		_, _, body, err := post(t, s, fine)
+		for _, part := range []string{`"reasoning_content":"r"`, `"content":"t"`, `"name":"f"`, `"arguments":"{\"a\":\"1"`, `"finish_reason":"tool_calls"`, `"cached_tokens":2`, `"reasoning_tokens":1`, "data: [DONE]"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("%s is missing in %s, %v", part, body, err)
+			}
+		}
+	}
+	s.SetModels(Ask(llm.ToolCall{ID: "c", Name: "f", Arguments: "{}"}).Status(500).Header("X-Test", "1").Header("X-More", "2"))
+	resp, err := http.Get(s.URL() + "/models")
+	if err != nil || resp.StatusCode != 500 || resp.Header.Get("X-Test")+resp.Header.Get("X-More") != "12" {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+	resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	_, _, _, err = post(t, serverThatHangs(t), fine)
+	if err == nil {
+		t.Error("a hanging reply is whole")
+	}
+}
+
+// serverThatHangs makes a server that is closed while it plays a hanging reply.
+func serverThatHangs(t *testing.T) *Server {
+	s := NewServer()
+	Scenario{Plays: []Play{{Text: []string{"x"}, End: EndHang}}}.Serve(s)
+	s.OnRequest(func() { time.AfterFunc(5*time.Millisecond, s.Close) })
+	t.Cleanup(s.Close)
+	return s
+}
+
 func TestStrictServer(t *testing.T) {
 	s := NewServer().Strict()
 	defer s.Close()

@@ -209,29 +209,17 @@ func (d *decoder) event(fr frame) error {
 		if fr.last {
 			return nil
 		}
-		return d.lines(fr, data)
+		return d.broken(data)
 	}
 	return d.chunk(fr.name, data)
 }
 
-// lines takes in an event whose lines are JSON each, or tells that it is none.
-func (d *decoder) lines(fr frame, data []byte) error {
-	parts := bytes.Split(data, []byte("\n"))
-	for _, p := range parts {
-		if len(parts) < 2 || !json.Valid(p) {
-			if d.seen || data[0] == '{' || data[0] == '[' {
-				return notJSON()
-			}
-			d.stray = append(d.stray, data[:min(len(data), maxStray)]...)
-			return d.foreign()
-		}
+// broken tells of an event that is no JSON. What it holds is quoted only where it cannot be a part of a reply.
+func (d *decoder) broken(data []byte) error {
+	if d.seen || data[0] == '{' || data[0] == '[' {
+		return notJSON()
 	}
-	for _, p := range parts {
-		if err := d.chunk(fr.name, p); err != nil {
-			return err
-		}
-	}
-	return nil
+	return alien(d.clean(string(data[:min(len(data), maxStray)])))
 }
 
 // chunk takes in one JSON value.

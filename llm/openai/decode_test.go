@@ -519,6 +519,17 @@ func FuzzDecode(f *testing.F) {
 	for _, s := range streams(f) {
 		f.Add([]byte(s))
 	}
+	for _, s := range []string{
+		deltas(entry(0, "c1", "a", ""), entry(0, "c2", "b", ""), entry(1, "", "", `{"y":2}`)),
+		deltas(entry(0, "c1", "a", `{"x":1}`), entry(1, "c1", "a", `{"x":1}`), entry(-1, "", "b", "")),
+		deltas(`{"index":0,"id":7,"function":{"name":"a","arguments":{"x":1}},"extra_content":"\ud83d"}`),
+		"event: error\ndata: it broke\n\n", `{"error":"boom"}`, `[{"error":{"code":503}}]`, "<html>\n<h1>x</h1>", "{\n\"a\":1}",
+		data(`{"error":{"message":"\u001b[31m","code":"429"}}`), data(`{"usage":{"prompt_tokens":-1},"x_groq":{"error":1}}`),
+		data(`{"choices":[{"delta":{"content":[{"text":"t"},{"thinking":"r"}],"function_call":{"name":"f"}}}]}`, `{"choices":[{"finish_reason":"length","message":{"content":"m"}}]}`),
+		"data: {\"choices\":\r\rdata\r\n:x\r\ndata:\n\n", "data: [DONE]", "\uFEFF: \n",
+	} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		want, err := play(t, bytes.NewReader(b))
 		got, err2 := play(t, iotest.OneByteReader(bytes.NewReader(b)))
