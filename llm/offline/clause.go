@@ -154,13 +154,13 @@ func beginsNew(head, tail phrase) bool {
 
 // polite drops words in front that ask for nothing by themselves.
 func polite(p phrase) phrase {
-	p = p.trim(",.!:~")
+	p = p.trimRight(",.!:~").trimLeft(",!:~…")
 	for {
 		rest, ok := p.cutAny(politeStarts)
 		if !ok || rest.trim(",.!:~").empty() {
 			return p
 		}
-		p = rest.trimLeft(",.!:~")
+		p = rest.trimLeft(",!:~…")
 	}
 }
 

@@ -15,6 +15,7 @@ type fact struct {
 	says     keywords // of the value
 	memory   bool     // from the memory block
 	todo     bool     // asked for as a todo
+	loose    bool     // not understood as a statement
 }
 
 // verbs separate a subject from what is said of it. Of those that begin at the same place the longest is taken.
@@ -141,7 +142,7 @@ func statement(c phrase) (f fact, ok bool) {
 	if told {
 		rest, _ = strip(rest, []string{"that", "this"})
 	}
-	if rest = rest.trim(".!?。,:-"); rest.empty() {
+	if rest = rest.trim(".!?。,:-"); rest.empty() || rest.trim("吗了没呢吧").empty() {
 		return fact{}, false
 	}
 	f, ok = parseFact(callMe(rest))

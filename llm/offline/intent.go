@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // intentKind is what a clause wants.
@@ -54,6 +55,8 @@ func intentsOf(text string) []intent {
 				case intentNone:
 					in.ask = newPhrase(last.ask.s + " " + in.ask.s)
 					out = out[:n-1]
+				case intentAsk:
+					continue
 				case intentTell:
 					in.ask = newPhrase(last.fact.subject.s + " " + in.ask.s)
 				}
@@ -98,6 +101,9 @@ func clauseIntents(c phrase) []intent {
 		return []intent{{kind: intentGreet}}
 	}
 	p := polite(c)
+	if !strings.ContainsFunc(p.f, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return []intent{{kind: intentNone, ask: p}}
+	}
 	if in, ok := social(p); ok {
 		return []intent{in}
 	}
@@ -116,7 +122,7 @@ func clauseIntents(c phrase) []intent {
 		return []intent{{kind: intentTell, fact: f}}
 	}
 	_, own := p.cutAny(determiners)
-	if exprs := expressions(p); len(exprs) > 0 && !(tells && own) {
+	if exprs := expressions(p); len(exprs) > 0 && !(tells && own && f.relation != ":") {
 		var ins []intent
 		for _, e := range exprs {
 			ins = append(ins, intent{kind: intentCalc, text: e})

@@ -18,12 +18,13 @@ const (
 
 // Weights of keywords: pairs and single characters of CJK text add up to about what a word has.
 const (
-	weightWord     = 1.0
-	weightCJK      = 0.5
-	weightSpeaker  = 0.3
-	weightName     = 0.6
-	weightOptional = 0.3
-	weightLight    = 0.1
+	weightWord      = 1.0
+	weightCJK       = 0.5
+	weightSpeaker   = 0.3
+	weightName      = 0.6
+	weightOptional  = 0.3
+	weightLight     = 0.1
+	weightHalfLight = 0.35 // a pair of a light and another character
 )
 
 // keyword is one thing that a text is about.
@@ -98,7 +99,7 @@ func (k keywords) addCJK(runes []rune) {
 			light := zhLight[string(r)]
 			k[string(r)] = keyword{weight: pick(light, weightLight, weightCJK)}
 			if i > 0 {
-				pair := pick(light && zhLight[string(seg[i-1])], weightLight, pick(light || zhLight[string(seg[i-1])], weightCJK/2, weightCJK))
+				pair := pick(light && zhLight[string(seg[i-1])], weightLight, pick(light || zhLight[string(seg[i-1])], weightHalfLight, weightCJK))
 				k[string(seg[i-1:i+1])] = keyword{weight: pair}
 			}
 		}

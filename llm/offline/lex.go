@@ -50,7 +50,7 @@ func lex(runes []rune) []token {
 		}
 		t := next(runes, i, out)
 		t.from, t.spaced = i, spaced
-		spaced = false
+		spaced = spaced && t.text == "" // a sign of money keeps the space in front of it
 		i = max(t.to, i+1)
 		t.to = i
 		if t.text != "" || t.kind == tokOther {

@@ -7,7 +7,7 @@ import (
 )
 
 // enough is how much of what a question asks about a statement must have.
-const enough = 0.7
+const enough = 0.68
 
 // maxListed bounds how many statements an answer lists.
 const maxListed = 10
@@ -123,7 +123,7 @@ func recallAll(topic phrase, facts []fact) []fact {
 	var out []fact
 	for _, f := range slices.Backward(newest(facts)) {
 		share, content := q.covered(f.all)
-		if everything || content && share >= enough {
+		if everything && !f.loose || content && share >= enough {
 			out = append(out, f)
 		}
 		if len(out) == maxListed {
@@ -137,7 +137,7 @@ func recallAll(topic phrase, facts []fact) []fact {
 func topicOf(c phrase) (topic phrase, ok bool) {
 	c = polite(c).trimRight("?!.。")
 	if rest, found := c.cutAny(listStarts); found {
-		rest, _ = strip(rest, []string{"about", "regarding", "on", "of"})
+		rest, _ = strip(rest.trim(""), []string{"about", "regarding", "on", "of"})
 		return rest.trim("?!.,。"), true
 	}
 	for _, end := range zhListEnds {
@@ -182,4 +182,4 @@ func lookable(topic phrase) bool {
 
 // terms are topics of the embedded documents that are looked up even with an article in front.
 var terms = []string{"context window", "agent loop", "tool call", "compaction", "prompt cach", "prefix cach", "react pattern", "goroutine", "write-ahead", "idempotency key",
-	"model context protocol", "token budget", "system prompt", "trace pane", "context meter", "上下文窗口", "工具调用", "智能体循环", "提示缓存", "前缀缓存", "上下文压缩", "协程", "幂等", "系统提示"}
+	"model context protocol", "token budget", "system prompt", "trace pane", "context meter", "race detector", "prompt injection", "sub-agent", "offline model", "上下文窗口", "工具调用", "智能体循环", "提示缓存", "前缀缓存", "上下文压缩", "协程", "幂等", "系统提示", "子智能体", "追踪面板", "离线模型", "对话压缩"}

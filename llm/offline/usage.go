@@ -117,14 +117,15 @@ func (p *promptCache) promptUsage(req llm.Request) llm.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	cached := 0
-	for _, m := range req.Messages {
+	for i, m := range req.Messages {
 		mix(h, string(m.Role), m.Content, m.ToolCallID)
 		total += messageCost + tokensOf(m.Content)
 		for _, c := range m.ToolCalls {
 			mix(h, c.ID, c.Name, c.Arguments)
 			total += callCost + tokensOf(c.Name) + tokensOf(c.Arguments)
 		}
-		if p.seen[h.Sum64()] {
+		// The request itself does not count, so that it gets the same answer however often it is sent.
+		if i < len(req.Messages)-1 && p.seen[h.Sum64()] {
 			cached = total
 		}
 	}

@@ -196,6 +196,7 @@ func factsIn(text string) []fact {
 			out = append(out, in.fact)
 		case intentNone:
 			if f, _ := parseFact(in.ask); len(f.all) > 1 {
+				f.loose = true
 				out = append(out, f)
 			}
 		case intentTodo:

@@ -36,7 +36,8 @@ var (
 		"is", "are", "was", "were", "do", "does", "did", "has", "have", "am", "tell me", "remind me what", "remind me when", "remind me who",
 		"remind me where", "remind me which", "remind me how", "remind me of", "can i", "could i", "should i", "may i",
 		"recall", "give me", "in what", "in which", "on what", "on which", "at what", "at which", "for whom", "to whom", "by when", "since when",
-		"告诉我", "说说", "你记得", "你还记得", "还记得", "你知道", "知道"}
+		"i forgot", "i have forgotten", "i've forgotten", "i don't remember", "i do not remember", "i can't remember", "i cannot remember",
+		"我忘了", "我忘记了", "我忘记", "我不记得", "告诉我", "说说", "你记得", "你还记得", "还记得", "你知道", "知道"}
 
 	zhQuestionWords = []string{"什么", "谁", "哪里", "哪儿", "哪个", "哪些", "哪天", "哪位", "哪年", "哪月", "哪种", "哪家", "哪座", "哪一", "哪国", "多少", "怎么", "怎样",
 		"为何", "何时", "何地", "何处", "何人", "是否", "是不是", "有没有", "多大", "多久", "多长", "多高", "多远"}
@@ -55,14 +56,14 @@ var (
 		"that", "these", "those", "there", "here", "what", "when", "where", "who", "whom", "whose", "which", "why", "how", "you", "your", "yours",
 		"please", "tell", "told", "say", "said", "know", "remember", "recall", "remind", "again", "about", "any", "some", "so", "then", "now", "ok",
 		"just", "also", "still", "exactly", "let", "get", "got", "give", "gave", "as", "if", "not", "no", "yes", "but", "earlier", "before", "mention",
-		"mentioned", "forget", "forgot", "thing", "anything", "everything", "something", "currently", "actually", "again", "into", "than", "much", "many")
+		"mentioned", "forget", "forgot", "forgotten", "don't", "can't", "cannot", "thing", "anything", "everything", "something", "currently", "actually", "again", "into", "than", "much", "many")
 
 	// meWords and weWords stand for the speaker.
 	meWords = set("i", "me", "my", "mine", "myself", "i'm", "i've", "i'd", "i'll", "user", "user's")
 	weWords = set("we", "our", "ours", "us", "we're", "we've", "we'll")
 
 	// zhStop are function words; they end a segment. The longest that fits is taken.
-	zhStop = set("什么时候", "什么时间", "什么地方", "什么日子", "什么样", "什么", "为什么", "怎么样", "怎么", "怎样", "哪里", "哪儿", "哪个", "哪些", "哪天", "哪位",
+	zhStop = set("忘了", "忘记了", "忘记", "不记得", "什么时候", "什么时间", "什么地方", "什么日子", "什么样", "什么", "为什么", "怎么样", "怎么", "怎样", "哪里", "哪儿", "哪个", "哪些", "哪天", "哪位",
 		"哪一天", "哪一个", "哪", "谁", "几点", "几号", "周几", "星期几", "礼拜几", "几月", "几", "多少", "何时", "何地", "何处", "吗", "呢", "吧", "啊", "呀", "请问", "请",
 		"告诉过", "告诉", "知道", "还记得", "记得", "记住", "说过", "说", "提到过", "提到", "提过", "关于", "有关", "你", "您", "了", "是", "在", "来着", "到底", "究竟",
 		"一下", "事情", "事儿", "信息", "情况", "是否", "能不能", "定在", "定于", "安排在", "位于", "改到", "改成", "改为", "推迟到", "提前到", "换成", "变成", "挪到", "叫做",

@@ -106,7 +106,7 @@ func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 				return
 			}
 		}
-		c.play(ctx, step, play, yield)
+		c.play(ctx, req, step, play, yield)
 	}
 }
 
@@ -137,7 +137,7 @@ func (c *Client) take(req llm.Request) (Step, int, error) {
 }
 
 // play yields the step's chunks in their time.
-func (c *Client) play(ctx context.Context, s Step, play int, yield func(llm.Chunk, error) bool) {
+func (c *Client) play(ctx context.Context, req llm.Request, s Step, play int, yield func(llm.Chunk, error) bool) {
 	if !c.wait(ctx, s, 0, yield) {
 		return
 	}
@@ -161,7 +161,7 @@ func (c *Client) play(ctx context.Context, s Step, play int, yield func(llm.Chun
 	if len(chunks) > 0 && !c.wait(ctx, s, len(chunks), yield) {
 		return
 	}
-	yield(s.done(play), nil)
+	yield(s.done(play, req), nil)
 }
 
 // wait waits for the time of chunk i; false means that the request was cancelled, which has been told.

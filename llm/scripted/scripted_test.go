@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vitrine/llm"
+	"vitrine/llm/llmtest"
 	"vitrine/runtime/clock"
 )
 
@@ -329,6 +330,66 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("requests %d, left %d", len(c.Requests()), c.Left())
 		}
 	})
+}
+
+// TestMadeUpIDs: after a restart, when the client counts anew, ids are still unique in the history.
+func TestMadeUpIDs(t *testing.T) {
+	sim(func(clk *clock.Sim) {
+		req := user("hi")
+		for range 3 {
+			// Each client is that of a new process.
+			r := ask(t.Context(), clk, New(clk, Calls(Call{Name: "a", Args: "{}"}, Call{Name: "b", Args: "{}"})).Strict(), req)
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, ToolCalls: r.Done.ToolCalls})
+			for _, c := range r.Done.ToolCalls {
+				req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: c.ID, Content: "{}"})
+			}
+		}
+		if err := CheckHistory(req); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSuite(t *testing.T) {
+	llmtest.Suite(t, func(_ *testing.T, s llmtest.Scenario) llm.Client {
+		c := New(clock.Real())
+		for i, p := range s.Plays {
+			step := Text("").Deltas(p.Text...).Reasoning(strings.Join(p.Reasoning, "")).Finish(p.Finish)
+			step.usage = p.Usage
+			for _, call := range p.Calls {
+				step.calls = append(step.calls, Call{ID: call.ID, Name: call.Name, Args: call.Arguments})
+			}
+			switch p.End {
+			case llmtest.EndFail:
+				step = Fail(failure(p.Status))
+			case llmtest.EndCut:
+				step = step.Cut(1 << 20)
+			case llmtest.EndHang:
+				step = step.HangAfter(1 << 20)
+			}
+			if s.Repeat && i == len(s.Plays)-1 {
+				step = step.Times(-1)
+			}
+			c.Add(step)
+		}
+		return c
+	})
+}
+
+// failure is what an HTTP client makes of a status.
+func failure(status int) *llm.Error {
+	kinds := map[int]llm.ErrorKind{401: llm.ErrAuth, 403: llm.ErrAuth, 402: llm.ErrQuota, 404: llm.ErrNotFound, 429: llm.ErrRate}
+	e := &llm.Error{Kind: kinds[status], Status: status, Message: "refused", Retryable: status == 429 || status >= 500}
+	if e.Kind == "" {
+		e.Kind = llm.ErrRejected
+		if status >= 500 {
+			e.Kind = llm.ErrServer
+		}
+	}
+	return e
 }
 
 // TestConcurrentReal runs requests truly side by side, for the race detector.

@@ -3,6 +3,7 @@ package scripted
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"vitrine/llm"
@@ -182,13 +183,14 @@ func (s Step) chunks() []llm.Chunk {
 	return out
 }
 
-// done gives the last chunk. play is how many replies were played before it in this client.
-func (s Step) done(play int) llm.Chunk {
+// done gives the last chunk. play is how many replies were played before it in this client. Made-up ids are none of those that
+// req holds, which may be from before a restart.
+func (s Step) done(play int, req llm.Request) llm.Chunk {
 	d := &llm.Done{Finish: s.finish, Usage: s.usage, Model: s.model, Extra: s.extra}
 	for i, c := range s.calls {
 		id := c.ID
-		if id == "" {
-			id = fmt.Sprintf("call_%d_%d", play+1, i+1)
+		for n := play + 1; id == "" || c.ID == "" && used(req, id); n++ {
+			id = fmt.Sprintf("call_%d_%d", n, i+1)
 		}
 		d.ToolCalls = append(d.ToolCalls, llm.ToolCall{ID: id, Name: c.Name, Arguments: c.Args})
 	}
@@ -199,6 +201,13 @@ func (s Step) done(play int) llm.Chunk {
 		}
 	}
 	return llm.Chunk{Done: d}
+}
+
+// used reports whether a call of the history has the id.
+func used(req llm.Request, id string) bool {
+	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.ID == id })
+	})
 }
 
 // pieces cuts s after every n runes.
