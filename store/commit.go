@@ -19,7 +19,7 @@ func (s *Store) Commit(ctx context.Context, tx runtime.Tx) (runtime.Committed, e
 		return runtime.Committed{}, constraint("a transaction needs an id and a session")
 	}
 	var out runtime.Committed
-	err := s.submit(ctx, &job{txID: tx.ID, run: func(t *txn) error {
+	err := s.submit(ctx, &job{asked: tx.ID, run: func(t *txn) error {
 		var err error
 		out, err = s.apply(t, tx)
 		return err
@@ -34,7 +34,7 @@ func (s *Store) Commit(ctx context.Context, tx runtime.Tx) (runtime.Committed, e
 func (s *Store) Applied(ctx context.Context, sessionID, txID string) (runtime.Committed, bool, error) {
 	var out runtime.Committed
 	var found bool
-	err := s.submit(ctx, &job{txID: txID, run: func(t *txn) error {
+	err := s.submit(ctx, &job{asked: txID, run: func(t *txn) error {
 		var err error
 		out, found, err = s.applied(t, sessionID, txID)
 		return err
@@ -72,6 +72,7 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 	if c, found, err := s.applied(t, tx.SessionID, tx.ID); err != nil || found {
 		return c, err
 	}
+	t.job.wrote = tx.ID
 	tx.At = either(tx.At, s.cfg.Clock.Now())
 	c, slot, err := t.fence(tx)
 	if err != nil {

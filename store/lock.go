@@ -41,15 +41,21 @@ func (l *fileLock) try(exclusive bool) (bool, error) {
 // acquire waits for the lock, for at most wait. It asks again and again instead of blocking in the kernel, so that the wait
 // has an end (the other process may be stopped) and goes through the clock.
 func (l *fileLock) acquire(ctx context.Context, c clock.Clock, exclusive bool, wait time.Duration) error {
-	const first, longest = 200 * time.Microsecond, 5 * time.Millisecond
-	end := c.Now().Add(wait)
-	for pause := first; ; pause = min(2*pause, longest) {
+	// A healthy process commits within milliseconds, so the questions are dense at first; after a while something is wrong.
+	const dense, sparse, soon = 500 * time.Microsecond, 5 * time.Millisecond, 100 * time.Millisecond
+	start := c.Now()
+	end := start.Add(wait)
+	for pause := dense; ; {
 		ok, err := l.try(exclusive)
 		if err != nil || ok {
 			return err
 		}
-		if !c.Now().Before(end) {
+		now := c.Now()
+		if !now.Before(end) {
 			return fmt.Errorf("lock %s: %w", l.path, errLockBusy)
+		}
+		if now.Sub(start) > soon {
+			pause = sparse
 		}
 		if err := c.Sleep(ctx, pause); err != nil {
 			return err

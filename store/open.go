@@ -158,12 +158,18 @@ func (s *Store) enter(ctx context.Context, path string, old *holder) (f *files, 
 	if err := open.acquire(ctx, s.cfg.Clock, true, openWait); err != nil {
 		return nil, nil, &OpenError{Path: path, What: "another process is opening it", Err: err, Do: "try again"}
 	}
+	if err := s.cfg.Faults.Hit("open.locked"); err != nil {
+		return nil, nil, openFailed(path, err)
+	}
 	f = &files{}
 	if f.life, err = openLock(filepath.Join(locks, "life")); err != nil {
 		return f, nil, openFailed(path, err)
 	}
 	if c, err = s.openDatabase(ctx, path, f.life); err != nil {
 		return f, nil, err
+	}
+	if err := s.cfg.Faults.Hit("open.prepared"); err != nil {
+		return f, c, openFailed(path, err)
 	}
 	if f.gate, err = openTurnstile(locks); err != nil {
 		return f, c, openFailed(path, err)
@@ -194,6 +200,9 @@ func (s *Store) openDatabase(ctx context.Context, path string, life *fileLock) (
 			err = errors.Join(err, removeDatabase(path))
 		}
 	}()
+	if err = s.cfg.Faults.Hit("open.made"); err != nil {
+		return nil, openFailed(path, err)
+	}
 	if c, err = openConns(ctx, path); err != nil {
 		return nil, openFailed(path, err)
 	}

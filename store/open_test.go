@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -587,5 +588,23 @@ func TestHolderFileIsMadeAgain(t *testing.T) {
 	}
 	if err := h.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Faults while opening fail it with one line, and the next opening works.
+func TestOpenWithFaults(t *testing.T) {
+	for _, point := range []string{"open.locked", "open.made", "open.prepared"} {
+		for _, existing := range []bool{false, true} {
+			path := dbPath(t)
+			if existing {
+				ours(t, path)
+			}
+			f := &faults{}
+			f.set(point, syscall.ENOSPC, 1)
+			_, err := tryOpen(path, withFaults(f))
+			oneLine(t, err, path, "disk is full", "AGENT_DB_PATH")
+			r := open(t, path, withFaults(f))
+			r.say(t, r.openSession(t, "s1"), "x")
+		}
 	}
 }

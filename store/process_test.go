@@ -424,12 +424,13 @@ func TestFairness(t *testing.T) {
 	b.end()
 }
 
-// At 150 commits a second each the slowest hundredth waits less than 25 ms more than alone, in the same run. The machine may
-// do something else meanwhile, so the short version has three tries; -long measures a minute.
+// At 150 commits a second each the slowest hundredth waits less than 25 ms more than alone, in the same run. -long measures
+// that for a minute. The short version is there to notice when waiting goes wrong: a busy machine moves the slowest hundredth
+// by more than that, so it has several tries and allows for a disk that has twice as much to do.
 func TestLatencyOfTwo(t *testing.T) {
-	n, tries := 200, 3
+	n, tries, slack := 150, 5, 1
 	if *long {
-		n, tries = 150*60, 1
+		n, tries, slack = 150*60, 1, 0
 	}
 	measure := func(sessions ...string) (worst time.Duration) {
 		path := dbPath(t)
@@ -451,7 +452,7 @@ func TestLatencyOfTwo(t *testing.T) {
 	}
 	for try := 1; ; try++ {
 		alone, both := measure("a"), measure("a", "b")
-		if both-alone < 25*time.Millisecond {
+		if both-alone < 25*time.Millisecond+time.Duration(slack)*alone {
 			return
 		}
 		if try == tries {
@@ -603,23 +604,17 @@ func TestKilledAtFaultPoints(t *testing.T) {
 	}
 }
 
-// A process killed while it opens leaves no lock behind.
+// A process killed while it opens leaves no lock behind, and a database that was half made is made whole.
 func TestKilledWhileOpening(t *testing.T) {
-	path := dbPath(t)
-	for range 5 {
-		p := &process{t: t, cmd: osexec.Command(os.Args[0], "-test.run=^$")}
-		p.cmd.Env = append(os.Environ(), childJob+"=hold", childPath+"="+path, childID+"=", childN+"=0")
-		if err := p.cmd.Start(); err != nil {
-			t.Fatal(err)
+	for _, point := range []string{"open.locked", "open.made", "open.prepared"} {
+		path := dbPath(t)
+		cmd := osexec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), childJob+"=hold", childPath+"="+path, childID+"=", childN+"=0", runtime.FaultEnv+"="+point+":1:kill")
+		var exit *osexec.ExitError
+		if err := cmd.Run(); !errors.As(err, &exit) || exit.Exited() {
+			t.Fatalf("%s: not killed: %v", point, err)
 		}
-		if err := clock.Real().Sleep(t.Context(), time.Duration(rand.IntN(30))*time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
-		p.kill()
-		r, err := tryOpen(path)
-		if err != nil {
-			t.Fatalf("open after a kill: %v", err)
-		}
-		r.close(t)
+		r := open(t, path)
+		r.say(t, r.openSession(t, "s1"), "x")
 	}
 }

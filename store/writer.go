@@ -30,12 +30,13 @@ const (
 // job is one change, run in a savepoint of its own.
 type job struct {
 	run   func(t *txn) error
-	txID  string // of a Tx, "" else
 	state atomic.Int32
 	done  *clock.Latch
 	// err and events are the writer's until done is open.
 	err    error
 	events []trace.Event
+	// wrote is the id of a Tx that this job applied, asked the one that it looked for.
+	wrote, asked string
 }
 
 // txn is the transaction as a job sees it.
@@ -138,8 +139,8 @@ func (s *Store) runBatch(batch []*job) {
 		err = commitError(s.path, err)
 		for _, j := range batch {
 			j.err, j.events = err, nil
-			if j.txID != "" && len(s.unknown) < unknownBound {
-				s.unknown[j.txID] = true
+			if j.wrote != "" && len(s.unknown) < unknownBound {
+				s.unknown[j.wrote] = true
 			}
 		}
 	} else {
@@ -154,7 +155,7 @@ func (s *Store) runBatch(batch []*job) {
 func (s *Store) announce(batch []*job) {
 	var events []trace.Event
 	for _, j := range batch {
-		delete(s.unknown, j.txID)
+		delete(s.unknown, j.asked)
 		if j.err == nil {
 			events = append(events, j.events...)
 		}
@@ -219,7 +220,7 @@ func (s *Store) transact(ctx context.Context, batch []*job) error {
 	}
 	for _, j := range batch {
 		t.job = j
-		j.err, j.events = nil, nil
+		j.err, j.events, j.wrote = nil, nil, ""
 		if err := t.run(); err != nil {
 			return errors.Join(err, rollback(s.conns.write))
 		}
