@@ -3,6 +3,7 @@ package theme
 import (
 	"image/color"
 
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -37,6 +38,30 @@ var ansi16 = [roles]string{Rule: "2", Faint: "2", Strong: "1", Accent: "36", War
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
 }
+
+// greyish is how far the channels of a colour may lie apart for a terminal of 256 colours to show it as a grey: its cube of
+// six steps has no dark colours between black and navy, its ramp of greys has.
+const greyish = 24
+
+// convert gives a colour at a depth.
+func convert(p colorprofile.Profile, c color.RGBA) color.Color {
+	if p != colorprofile.ANSI256 || max(c.R, c.G, c.B)-min(c.R, c.G, c.B) >= greyish {
+		return p.Convert(c)
+	}
+	light := (299*int(c.R) + 587*int(c.G) + 114*int(c.B) + 500) / 1000
+	best, away := 231, 255-light // white of the cube
+	for i := range 24 {
+		if d := abs(8 + 10*i - light); d < away {
+			best, away = 232+i, d
+		}
+	}
+	if light < away {
+		best = 16 // black of the cube
+	}
+	return ansi.IndexedColor(best)
+}
+
+func abs(n int) int { return max(n, -n) }
 
 // index is the place of a colour in the table of 256.
 func index(c color.Color) (int, bool) {

@@ -93,10 +93,10 @@ func New(opts Options) *Theme {
 	}
 	if opts.Profile >= colorprofile.ANSI256 {
 		for r := range roles {
-			t.fg[r] = opts.Profile.Convert(p.roles[r])
+			t.fg[r] = convert(opts.Profile, p.roles[r])
 		}
 		for g := range grounds {
-			t.bg[g] = opts.Profile.Convert(p.grounds[g])
+			t.bg[g] = convert(opts.Profile, p.grounds[g])
 		}
 	}
 	return t
@@ -175,8 +175,8 @@ func sgr(p palette, profile colorprofile.Profile, r Role, g Bg, bold bool) []str
 	}
 	switch profile {
 	case colorprofile.TrueColor, colorprofile.ANSI256:
-		out = append(out, colour(profile.Convert(p.roles[r]), "38")...)
-		return append(out, colour(profile.Convert(p.grounds[g]), "48")...)
+		out = append(out, colour(convert(profile, p.roles[r]), "38")...)
+		return append(out, colour(convert(profile, p.grounds[g]), "48")...)
 	case colorprofile.ANSI:
 		if a := ansi16[r]; a != "" && (a != "1" || !bold) {
 			out = append(out, a)

@@ -188,3 +188,25 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// With 256 colours the grounds stay what they are, shades of one grey that can be told apart: the nearest colour of the cube
+// would be navy.
+func TestGroundsOf256ColoursAreGreys(t *testing.T) {
+	for _, name := range []Name{Dark, Light} {
+		th := New(Options{Name: name, Profile: colorprofile.ANSI256})
+		seen := map[int]bool{}
+		for _, g := range []Bg{OnBase, OnPanel, OnRaised} {
+			i, ok := index(th.Ground(g))
+			if !ok || i != 16 && i < 231 {
+				t.Errorf("%s: ground %d is colour %d", name, g, i)
+			}
+			if seen[i] {
+				t.Errorf("%s: two grounds are colour %d", name, i)
+			}
+			seen[i] = true
+		}
+		if i, ok := index(th.Color(Accent)); !ok || i > 231 {
+			t.Errorf("%s: the accent is grey %d", name, i)
+		}
+	}
+}
