@@ -67,7 +67,7 @@ type wiring struct {
 
 func (w wiring) program() cli.Program {
 	return cli.Program{
-		Clock: clock.Real(), NewID: newID, Open: w.open, Inspect: inspect, Reach: reach, Signals: cli.OSSignals,
+		Clock: clock.Real(), Open: w.open, Inspect: inspect, Reach: reach, Signals: cli.OSSignals,
 	}
 }
 

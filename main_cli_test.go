@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -424,14 +426,7 @@ func TestRandomExpressions(t *testing.T) {
 // A full disk: what cannot be opened is refused; a run in the middle says that it was not saved, ends, and what was stored
 // before is there when space comes back.
 func TestFullDisk(t *testing.T) {
-	if goruntime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a small file system of its own needs root on Linux")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("no tmpfs: %s", out)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	dir := smallDisk(t, "size=3m")
 	script := func(steps ...scripted.Step) wiring {
 		return wiring{park: 300 * time.Millisecond, client: func(llm.Client) llm.Client { return scripted.New(clock.Real(), steps...) }}
 	}
@@ -463,6 +458,41 @@ func TestFullDisk(t *testing.T) {
 	if closings[0] != "first" || closings[len(closings)-1] != "third" {
 		t.Errorf("closings %q", closings)
 	}
+}
+
+// B122: a file system that is mounted read-only is refused with one line that names path and variable.
+func TestReadOnlyMount(t *testing.T) {
+	dir := smallDisk(t, "size=3m")
+	vitrine(dir, "run", "--session", "s", "1+1").ok(t)
+	if out, err := exec.Command("mount", "-o", "remount,ro", dir).CombinedOutput(); err != nil {
+		t.Skipf("cannot be made read-only: %s", out)
+	}
+	home := t.TempDir()
+	for _, path := range []string{"data/sessions.db", "new/sessions.db", "sessions.db"} {
+		c := vitrine(home, "run", "hi").with("AGENT_DB_PATH="+filepath.Join(dir, path), "AGENT_TRACE_PATH="+filepath.Join(home, "t.jsonl"))
+		r := c.run(t)
+		if r.code != 2 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, dir) || !strings.Contains(r.stderr, "AGENT_DB_PATH") || !strings.Contains(r.stderr, "read-only") {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+}
+
+// smallDisk mounts a file system of its own.
+func smallDisk(t *testing.T, options string) string {
+	t.Helper()
+	if goruntime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("a small file system of its own needs root on Linux")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("no tmpfs: %s", out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	return dir
 }
 
 // before is a model client that does something before it answers.

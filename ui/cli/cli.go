@@ -116,7 +116,6 @@ type StoreState struct {
 // Program is the command line with what main wired into it. All fields are needed.
 type Program struct {
 	Clock clock.Clock
-	NewID func() string
 	// Open makes the App. Its errors are *StoreError when the store refuses.
 	Open func(ctx context.Context, cfg config.Config, clk clock.Clock, o OpenOptions) (*App, error)
 	// Inspect looks at the store for doctor.

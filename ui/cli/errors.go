@@ -162,7 +162,8 @@ func describe(err error) []string {
 	return []string{err.Error()}
 }
 
-// describeEvent is the same for a failure that an event tells of. Advice that names the screen's commands is left out.
+// describeEvent is the same for a failure that an event tells of. Advice that names what only
+// the screen has is left out.
 func describeEvent(d trace.ErrorData) string {
 	s := d.Message
 	if d.Why != "" {
@@ -171,7 +172,7 @@ func describeEvent(d trace.ErrorData) string {
 	var advice []string
 	for _, part := range strings.Split(d.Todo, "; ") {
 		for _, one := range strings.SplitAfter(part, ". ") {
-			if one = strings.Trim(one, " ."); one != "" && !strings.Contains(one, "/") {
+			if one = strings.Trim(one, " ."); one != "" && !strings.Contains(one, "/") && !strings.Contains(one, "this tab") {
 				advice = append(advice, one)
 			}
 		}

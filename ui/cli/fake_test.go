@@ -160,7 +160,6 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, sim: sim, f: &fake{clk: sim, bus: trace.NewBus(sim), openErr: map[string]error{}, snaps: map[string]runtime.Snapshot{}}}
 	b.prog = Program{
 		Clock: sim,
-		NewID: func() string { return "id" },
 		Open: func(_ context.Context, _ config.Config, _ clock.Clock, o OpenOptions) (*App, error) {
 			b.f.options = append(b.f.options, o)
 			return &App{Agent: b.f, Library: b.f, Feed: b.f, Screen: b.f.screen,

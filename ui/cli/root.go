@@ -16,16 +16,15 @@ import (
 
 // options are the flags of all commands; each command registers those that it has.
 type options struct {
-	session    string
-	goOn       bool
-	model      string
-	user       string
-	json       bool
-	run        string
-	yes        bool
-	sample     bool
-	check      bool
-	sessionSet bool
+	session string
+	goOn    bool
+	model   string
+	user    string
+	json    bool
+	run     string
+	yes     bool
+	sample  bool
+	check   bool
 }
 
 const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.
