@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"vitrine/llm"
-	"vitrine/tools"
 )
 
 // reply is one answer of the model.
@@ -32,7 +31,11 @@ func respond(req llm.Request) reply {
 			return r
 		}
 	}
-	return reply{text: clean(a.answer(ins))}
+	text := clean(a.answer(ins))
+	if strings.TrimSpace(text) == "" {
+		text = a.t.unknown // all there is to say is an empty result
+	}
+	return reply{text: text}
 }
 
 // answerer makes the text of one answer.
@@ -281,16 +284,16 @@ func (a answerer) doing(tool, expression, query, action, text string) string {
 }
 
 // why says why a call failed.
-func (a answerer) why(e tools.Error) string {
+func (a answerer) why(e failure) string {
 	said := strings.TrimRight(strings.TrimSpace(e.Message), ".。")
-	known := a.t.why[string(e.Code)]
+	known := a.t.why[e.Code]
 	switch {
 	case said == "":
 		if known == "" {
-			return string(e.Code)
+			return e.Code
 		}
 		return known
-	case known == "" || e.Code == tools.CodeNotFound:
+	case known == "" || e.Code == "not_found":
 		return said
 	case a.lang == chinese:
 		return known + "（" + said + "）"

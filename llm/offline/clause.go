@@ -9,14 +9,15 @@ import (
 // maxClauses and maxText bound how much of one message is understood as requests.
 const (
 	maxClauses = 200
-	maxText    = 40_000
+	maxText    = 12_000
 )
 
 // clauses cuts a message into parts that each say or ask one thing: sentences, and parts of sentences behind a connector
 // when they begin something new ("what is 2+3 and add a todo: pay").
 func clauses(text string) []phrase {
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "")
+	if n := len(text); n > maxText {
+		// What is asked stands in front of a long paste or behind it.
+		text = strings.ToValidUTF8(text[:maxText/2], "") + "\n" + strings.ToValidUTF8(text[n-maxText/2:], "")
 	}
 	var out []phrase
 	for _, s := range sentences(newPhrase(clean(text))) {

@@ -542,3 +542,11 @@ func FuzzRespond(f *testing.F) {
 		checkReply(t, r, req)
 	})
 }
+
+// TestLongPaste: a request in front of a long paste or behind it is understood; both ends are.
+func TestLongPaste(t *testing.T) {
+	paste := strings.Repeat("lorem ipsum dolor 你好 ", 20_000)
+	d := newDesk(t)
+	contains(t, d.ask("what is 2*3?\n"+paste), "2*3 = 6")
+	contains(t, d.ask(paste+"\nwhat is 4*5?"), "4*5 = 20")
+}

@@ -209,7 +209,7 @@ func longAnswer(p phrase) (intent, bool) {
 		if !ok {
 			continue
 		}
-		rest = strings.TrimLeft(rest, " 一篇段个大约约")
+		rest = strings.TrimLeft(rest, " 一篇段个大约")
 		digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
 		unit := strings.TrimLeft(rest[len(digits):], " 个")
 		if n, err := strconv.Atoi(digits); err == nil && n > 0 && (strings.HasPrefix(unit, "token") || strings.HasPrefix(unit, "字") || strings.HasPrefix(unit, "词") || strings.HasPrefix(unit, "令牌")) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"vitrine/llm"
-	"vitrine/tools"
 )
 
 // memoryMark begins the runtime's memory block.
@@ -27,8 +26,21 @@ type window struct {
 // result is a call since the last user message, with its answer.
 type result struct {
 	call llm.ToolCall
-	tools.Result
+	body
 	raw string // the answer as it came, when it has not the usual shape
+}
+
+// body is the usual shape of an answer, as far as the rules read it.
+type body struct {
+	OK    bool            `json:"ok"`
+	Data  json.RawMessage `json:"data"`
+	Error *failure        `json:"error"`
+}
+
+// failure is why a tool failed.
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 // memory is the content of the memory block, and of a summary.
@@ -123,8 +135,8 @@ func resultsIn(messages []llm.Message) []result {
 		if i < 0 {
 			continue
 		}
-		if json.Unmarshal([]byte(m.Content), &out[i].Result) != nil || !out[i].OK && out[i].Error == nil {
-			out[i].Result, out[i].raw = tools.Result{}, "?"+m.Content
+		if json.Unmarshal([]byte(m.Content), &out[i].body) != nil || !out[i].OK && out[i].Error == nil {
+			out[i].body, out[i].raw = body{}, "?"+m.Content
 		}
 	}
 	return slices.DeleteFunc(out, func(r result) bool { return r.raw == "" && !r.OK && r.Error == nil })
