@@ -20,13 +20,15 @@ type command struct {
 	arg   string // what may follow, for the completion
 	chord key.Binding
 	run   func(m *Model, arg string) tea.Cmd
+	// apart keeps it out of the palette.
+	apart bool
 }
 
 func letter(l, desc string) key.Binding { return bind(l, desc, l, strings.ToUpper(l)) }
 
 func commandTable() []command {
 	return []command{
-		{title: "All commands", chord: letter("p", "commands"), run: func(m *Model, _ string) tea.Cmd { return m.openPalette() }},
+		{title: "All commands", chord: letter("p", "commands"), run: func(m *Model, _ string) tea.Cmd { return m.openPalette() }, apart: true},
 		{title: "New tab", slash: "new", chord: letter("n", "new"), run: func(m *Model, _ string) tea.Cmd { return m.newTab() }},
 		{title: "Close this tab", slash: "close", chord: letter("w", "close"), run: func(m *Model, _ string) tea.Cmd { return m.askClose() }},
 		{title: "Rename this session", slash: "rename", arg: "title", chord: letter("r", "rename"), run: (*Model).rename},
@@ -89,6 +91,9 @@ func endings(wait string) []dialog.Choice {
 func (m *Model) openPalette() tea.Cmd {
 	items := make([]dialog.Item, 0, len(m.env.commands))
 	for i, c := range m.env.commands {
+		if c.apart {
+			continue
+		}
 		keys := ""
 		if k := c.chord.Help().Key; k != "" {
 			keys = "Ctrl+X " + strings.ToUpper(k)

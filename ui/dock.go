@@ -148,7 +148,7 @@ func (p *page) emptyRows(w, h int) []string {
 		body = body[over:]
 	}
 	rows := make([]string, 0, h)
-	for len(rows)+len(body) < h-1 {
+	for len(rows)+len(body) < h {
 		rows = append(rows, s.Blank(theme.OnBase, w))
 	}
 	rows = append(rows, body...)

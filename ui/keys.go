@@ -38,19 +38,19 @@ func bind(help, desc string, keys ...string) key.Binding {
 // DefaultKeyMap is the key map of SCREENS, as far as its features exist.
 func DefaultKeyMap() KeyMap {
 	return KeyMap{
-		NextPane:  bind("Tab", "next pane; Shift+Tab: back", "tab"),
+		NextPane:  bind("Tab", "next pane, Shift: back", "tab"),
 		PrevPane:  bind("Shift+Tab", "pane before", "shift+tab"),
 		Escape:    bind("Esc", "close; cancel", "esc"),
 		Stop:      bind("Ctrl+C", "stop, then quit", "ctrl+c"),
 		Palette:   bind("Ctrl+P", "commands", "ctrl+p"),
-		Chord:     bind("Ctrl+X", "waits and shows its letters", "ctrl+x"),
+		Chord:     bind("Ctrl+X", "waits, shows letters", "ctrl+x"),
 		Tab:       bind("Alt+1 to 9", "that tab", altDigits()...),
 		TabBefore: bind("Alt+,", "tab before", "alt+,"),
 		TabAfter:  bind("Alt+.", "tab after", "alt+."),
-		Suspend:   bind("Ctrl+Z", "to the shell; fg comes back", "ctrl+z"),
+		Suspend:   bind("Ctrl+Z", "to the shell, till fg", "ctrl+z"),
 
 		Send:         bind("Enter", "send, or queue", "enter"),
-		NewLine:      bind("Ctrl+J", "new line; also Shift+Enter, Alt+Enter", "ctrl+j", "shift+enter", "alt+enter"),
+		NewLine:      bind("Ctrl+J", "new line, or Shift+Enter", "ctrl+j", "shift+enter", "alt+enter"),
 		Older:        bind("Up", "input before", "up"),
 		Newer:        bind("Down", "input after", "down"),
 		History:      bind("Ctrl+R", "search history", "ctrl+r"),
@@ -76,7 +76,7 @@ func DefaultKeyMap() KeyMap {
 		TurnBefore: bind("[", "turn before", "["),
 		TurnAfter:  bind("]", "turn after", "]"),
 		TraceOf:    bind("t", "trace of the turn", "t"),
-		CopyAnswer: bind("y", "copy it, or the last answer", "y"),
+		CopyAnswer: bind("y", "copy it, or the answer", "y"),
 		CopyCode:   bind("Y", "copy its last code", "Y"),
 		Find:       bind("/", "find in the chat", "/"),
 		FindNext:   bind("n", "found after", "n"),

@@ -22,7 +22,7 @@ const (
 	middleWidth = 100 // chat and one more
 	leastWidth  = 40
 	leastHeight = 10
-	airyHeight  = 16 // from here a blank row stands under the input
+	airyHeight  = 16 // from here blank rows stand around the panes and under the input
 )
 
 // rect is a place on the screen, in cells.
@@ -107,10 +107,10 @@ func (p *panes) shows(which pane, width int) bool {
 
 // layout is where everything stands.
 type layout struct {
-	w, h                                               int
-	tiny                                               bool
-	tabs, meter, chat, trace, todos, dock, input, stat rect
-	gap                                                bool // a blank row between input and status
+	w, h                                                     int
+	tiny                                                     bool
+	tabs, meter, body, chat, trace, todos, dock, input, stat rect
+	airy                                                     bool // blank rows around the panes and under the input
 }
 
 // arrange gives every part its place. inputRows and dockRows are what these want; both get at most a third of the screen.
@@ -120,12 +120,12 @@ func arrange(w, h, inputRows, dockRows int, p panes) layout {
 		l.tiny = true
 		return l
 	}
-	l.gap = h >= airyHeight
+	l.airy = h >= airyHeight
 	third := max(h/3, 1)
 	inputRows = min(max(inputRows, 1), third)
 	dockRows = min(max(dockRows, 0), third)
 	below := inputRows + 1
-	if l.gap {
+	if l.airy {
 		below++
 	}
 	body := max(h-2-below-dockRows, 1)
@@ -135,7 +135,12 @@ func arrange(w, h, inputRows, dockRows int, p panes) layout {
 	l.dock = rect{0, 2 + body, w, dockRows}
 	l.input = rect{0, 2 + body + dockRows, w, inputRows}
 	l.stat = rect{0, h - 1, w, 1}
-	l.columns(2, body, p)
+	l.body = rect{0, 2, w, body}
+	if l.airy {
+		l.columns(3, body-2, p)
+	} else {
+		l.columns(2, body, p)
+	}
 	return l
 }
 

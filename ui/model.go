@@ -110,11 +110,13 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		m.ticking, m.dirty = false, true
 		return nil
+	case holdMsg:
+		return m.env.after(msg.wait, releaseMsg{})
 	case nil:
 		return nil
 	}
-	if m.terminal(msg) {
-		return nil
+	if cmd, ok := m.terminal(msg); ok {
+		return cmd
 	}
 	m.dirty = true
 	switch msg := msg.(type) {
@@ -137,12 +139,25 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	return m.answer(msg)
 }
 
+// resetMargins gives the whole screen back for scrolling. A frame that was under way when the size changed may have set the
+// margins of the old size, and rows painted after it would land elsewhere.
+const resetMargins = "\x1b[r"
+
 // terminal takes what the terminal says of itself.
-func (m *Model) terminal(msg tea.Msg) bool {
+func (m *Model) terminal(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 	e := m.env
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.w, m.h = max(msg.Width, 0), max(msg.Height, 0)
+		w, h := max(msg.Width, 0), max(msg.Height, 0)
+		if w == m.w && h == m.h {
+			return nil, true
+		}
+		if m.w > 0 {
+			cmd = tea.Raw(resetMargins)
+		}
+		m.w, m.h = w, h
+	case tea.RawMsg:
+		return tea.ClearScreen, true // the margins were reset: paint it all
 	case tea.BackgroundColorMsg:
 		e.light = !msg.IsDark()
 		e.pickLook()
@@ -150,17 +165,17 @@ func (m *Model) terminal(msg tea.Msg) bool {
 		e.themed(func(o *theme.Options) { o.Profile = msg.Profile })
 	case tea.ModeReportMsg:
 		if msg.Mode != ansi.ModeUnicodeCore {
-			return true
+			return nil, true
 		}
 		confirmed := msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet || msg.Value == ansi.ModePermanentlySet
 		e.metrics(paint.Metrics{Grapheme: confirmed})
 	case tea.KeyReleaseMsg, tea.MouseReleaseMsg, tea.MouseMotionMsg, tea.EnvMsg, tea.FocusMsg, tea.BlurMsg, tea.KeyboardEnhancementsMsg:
-		return true
+		return nil, true
 	default:
-		return false
+		return nil, false
 	}
 	m.restyle()
-	return true
+	return cmd, true
 }
 
 // restyle tells the pages that the look or the size changed.

@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/term"
 
+	"vitrine/runtime/clock"
 	"vitrine/ui/theme"
 )
 
@@ -47,8 +48,7 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 		m.Update(tea.WindowSizeMsg{Width: w, Height: h}) // the first frame is whole
 	}
 	g := &guard{inner: wrap(m)}
-	p := tea.NewProgram(g, tea.WithContext(ctx), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
-		tea.WithInput(opts.Input), tea.WithOutput(opts.Output))
+	p := tea.NewProgram(g, append(programOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(opts.Input), tea.WithOutput(opts.Output))...)
 	_, err := p.Run()
 	if g.fault != nil {
 		g.fault.Path, g.fault.logErr = logPanic(opts, g.fault)
@@ -66,6 +66,12 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 		return fmt.Errorf("show the screen: %w", err)
 	}
 	return err
+}
+
+// programOptions are those that do not depend on the terminal.
+func programOptions(clk clock.Clock) []tea.ProgramOption {
+	gate := &sizeGate{clk: clk}
+	return []tea.ProgramOption{tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(), tea.WithFilter(gate.filter)}
 }
 
 // shutDown ends the engine when the model did not come to it; runs are left to be resumed.

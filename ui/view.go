@@ -57,7 +57,7 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	rows = append(rows, dock[len(dock)-l.dock.h:]...)
 	input, cursor := p.inputRows()
 	rows = append(rows, input...)
-	if l.gap {
+	if l.airy {
 		rows = append(rows, s.Blank(theme.OnBase, m.w))
 	}
 	rows = append(rows, m.statusRow())
@@ -142,29 +142,39 @@ func (m *Model) hints() []string {
 func (p *page) body() []string {
 	l, s := p.lay, p.env.style
 	edge := s.Theme.Paint(theme.Rule, theme.OnPanel, false, s.Theme.Glyphs.Edge)
-	h := l.dock.y - 2
 	var parts [][]string
+	var blank []string
 	for _, c := range []struct {
 		at   rect
+		bg   theme.Bg
 		rows func(r rect) []string
-	}{{l.chat, p.chatRows}, {l.trace, p.traceRows}, {l.todos, p.todoRows}} {
+	}{{l.chat, theme.OnBase, p.chatRows}, {l.trace, theme.OnPanel, p.traceRows}, {l.todos, theme.OnPanel, p.todoRows}} {
 		if !c.at.empty() {
 			parts = append(parts, c.rows(c.at))
+			blank = append(blank, s.Blank(c.bg, c.at.w))
 		}
 	}
-	rows := make([]string, h)
-	var b strings.Builder
+	rows := make([]string, l.body.h)
 	for y := range rows {
-		b.Reset()
-		for i, part := range parts {
-			if i > 0 {
-				b.WriteString(edge)
-			}
-			b.WriteString(part[y])
-		}
-		rows[y] = b.String()
+		rows[y] = joined(parts, blank, y-(l.body.h-len(parts[0]))/2, edge)
 	}
 	return rows
+}
+
+// joined is one row of all panes; beside them it is blank.
+func joined(parts [][]string, blank []string, y int, edge string) string {
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			b.WriteString(edge)
+		}
+		if y < 0 || y >= len(part) {
+			b.WriteString(blank[i])
+		} else {
+			b.WriteString(part[y])
+		}
+	}
+	return b.String()
 }
 
 func (p *page) chatRows(r rect) []string {
@@ -237,7 +247,7 @@ func (p *page) overlay(rows []string) *tea.Cursor {
 	x := (l.w - w) / 2
 	for i, r := range p.dialog.Rows(s, w, h) {
 		if y := top + i; y < len(rows) {
-			rows[y] = slice(s, rows[y], 0, x) + r + slice(s, rows[y], x+w, l.w)
+			rows[y] = before(s, rows[y], x) + r + after(s, rows[y], x+w, l.w)
 		}
 	}
 	if cx, cy, ok := p.dialog.Cursor(); ok {
@@ -246,14 +256,17 @@ func (p *page) overlay(rows []string) *tea.Cursor {
 	return nil
 }
 
-// slice cuts cells out of a row; half of a wide character becomes a blank.
-func slice(s line.Style, row string, from, to int) string {
-	if from >= to {
-		return ""
-	}
-	cut := ansi.CutWc
+// before gives the first w cells of a row, after those from a column on; half of a wide character becomes a blank.
+func before(s line.Style, row string, w int) string {
+	cut := s.Metrics.Cut(row, w, "")
+	return cut + s.Blank(theme.OnBase, w-s.Metrics.Width(cut))
+}
+
+func after(s line.Style, row string, from, w int) string {
+	cut := ansi.TruncateLeftWc
 	if s.Metrics.Grapheme {
-		cut = ansi.Cut
+		cut = ansi.TruncateLeft
 	}
-	return s.Metrics.Pad(cut(row, from, to), to-from)
+	rest := cut(row, from, "")
+	return s.Blank(theme.OnBase, w-from-s.Metrics.Width(rest)) + rest
 }
