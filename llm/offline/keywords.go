@@ -83,6 +83,8 @@ func (k keywords) addWord(w, orig, before string) {
 		k["@we"] = keyword{weight: weightSpeaker, optional: true}
 	case utf8.RuneCountInString(orig) == 1 && unicode.IsUpper([]rune(orig)[0]) && before != "":
 		k[w] = keyword{weight: weightWord}
+	case modals[w] && articles[before]:
+		k[w] = keyword{weight: weightWord} // the will, my may: names of things here
 	case enStop[w] || w == "":
 	case (optional[w] || optional[stem(w)]) && (before == "" || enStop[before] || !compound[w] || meWords[before] || stem(before) == "tak"):
 		k[stem(w)] = keyword{weight: weightOptional, optional: true}

@@ -71,6 +71,9 @@ func rankOf(q keywords, asked answerKind, f fact) (rank, bool) {
 	if share < enough || !content {
 		return rank{}, false
 	}
+	if _, named := q.covered(f.about); !named && isPlain(f.relation) && !f.about.only("@me") && q.overlap(f.says) < 0.5 {
+		return rank{}, false // the meeting is not what "the check-up is in the meeting room" is about
+	}
 	if onlyOwnName(q) && !onlyOwnName(f.about) {
 		return rank{}, false
 	}

@@ -58,6 +58,10 @@ var (
 		"just", "also", "still", "exactly", "let", "get", "got", "give", "gave", "as", "if", "not", "no", "yes", "but", "earlier", "before", "mention",
 		"mentioned", "forget", "forgot", "forgotten", "don't", "can't", "cannot", "thing", "anything", "everything", "something", "currently", "actually", "again", "into", "than", "much", "many")
 
+	// modals are stop words that behind an article are none.
+	modals   = set("will", "may", "might", "must", "can", "thing", "order", "say", "know")
+	articles = set("the", "a", "an", "my", "our", "your", "his", "her", "their")
+
 	// meWords and weWords stand for the speaker.
 	meWords = set("i", "me", "my", "mine", "myself", "i'm", "i've", "i'd", "i'll", "user", "user's")
 	weWords = set("we", "our", "ours", "us", "we're", "we've", "we'll")
