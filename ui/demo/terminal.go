@@ -1,0 +1,242 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+)
+
+// terminal is an emulator. Nothing answers a query that it would get; the painter sends none.
+type terminal struct {
+	mu     sync.Mutex
+	emu    *vt.Emulator
+	method ansi.Method
+}
+
+func newTerminal(w, h int, method ansi.Method) *terminal {
+	return &terminal{emu: vt.NewEmulator(max(w, 1), max(h, 1)), method: method}
+}
+
+func (t *terminal) write(s string) {
+	if t.method != ansi.GraphemeWidth {
+		s = codePoints(s)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _ = t.emu.Write([]byte(s)) // it fails only when it is closed
+}
+
+func (t *terminal) resize(w, h int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.emu.Resize(max(w, 1), max(h, 1))
+}
+
+func (t *terminal) size() (w, h int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.emu.Width(), t.emu.Height()
+}
+
+// screen copies what the terminal shows.
+func (t *terminal) screen() Screen {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := Screen{w: t.emu.Width(), h: t.emu.Height()}
+	s.cells = make([]uv.Cell, s.w*s.h)
+	for y := range s.h {
+		for x := range s.w {
+			if c := t.emu.CellAt(x, y); c != nil {
+				s.cells[y*s.w+x] = *c
+			}
+		}
+	}
+	if !t.emu.CursorHidden() {
+		at := t.emu.CursorPosition()
+		s.cursor = &at
+	}
+	return s
+}
+
+// codePoints rewrites what is sent to an emulator that counts clusters so that it shows what a terminal that counts code
+// points shows: a NUL, which terminals ignore, ends each cluster after one character with width, and a character of which
+// the two think differently gives way to one of the width that it has there.
+func codePoints(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	var state byte
+	for rest := s; rest != ""; {
+		seq, width, n, next := ansi.DecodeSequenceWc(rest, state, nil)
+		if n <= 0 {
+			break
+		}
+		rest, state = rest[n:], next
+		if width == 0 && utf8.RuneCountInString(seq) != 1 || isASCII(seq) {
+			b.WriteString(seq)
+			continue
+		}
+		for _, r := range seq {
+			writeCodePoint(&b, r)
+		}
+	}
+	return b.String()
+}
+
+func writeCodePoint(b *strings.Builder, r rune) {
+	char := string(r)
+	w := ansi.WcWidth.StringWidth(char)
+	switch {
+	case w == 0:
+		if r != variationSelector && r != zeroWidthJoiner { // these would change the width of what they follow
+			b.WriteString(char)
+		}
+		return
+	case ansi.GraphemeWidth.StringWidth(char) == w:
+	case w == 1:
+		char = "\uFFFD"
+	default:
+		char = "\u25A1 " // a square, and a blank for the second cell
+	}
+	b.WriteString("\x00" + char)
+}
+
+const (
+	zeroWidthJoiner   = '\u200D'
+	variationSelector = '\uFE0F'
+)
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Screen is what a terminal shows at a moment. It does not change.
+type Screen struct {
+	w, h   int
+	cells  []uv.Cell
+	cursor *uv.Position
+}
+
+// Size is the width and height in cells.
+func (s Screen) Size() (w, h int) { return s.w, s.h }
+
+// Cell is the cluster at a place; it is empty for the second half of a wide one and outside of the screen.
+func (s Screen) Cell(x, y int) string {
+	if x < 0 || y < 0 || x >= s.w || y >= s.h {
+		return ""
+	}
+	return s.cells[y*s.w+x].Content
+}
+
+// Style is how the cell at a place is drawn.
+func (s Screen) Style(x, y int) uv.Style {
+	if x < 0 || y < 0 || x >= s.w || y >= s.h {
+		return uv.Style{}
+	}
+	return s.cells[y*s.w+x].Style
+}
+
+// Cursor is where the cursor stands; ok is false while it is hidden.
+func (s Screen) Cursor() (x, y int, ok bool) {
+	if s.cursor == nil {
+		return 0, 0, false
+	}
+	return s.cursor.X, s.cursor.Y, true
+}
+
+// Row is the text of a row without blanks at its end.
+func (s Screen) Row(y int) string { return strings.TrimRight(s.Text(0, s.w, y), " ") }
+
+// Text is what stands in a row between two columns, to exclusive.
+func (s Screen) Text(from, to, y int) string {
+	var b strings.Builder
+	for x := from; x < to; x++ {
+		switch c := s.Cell(x, y); {
+		case c != "":
+			b.WriteString(c)
+		case x >= 0 && x < s.w && y >= 0 && y < s.h && s.cells[y*s.w+x].Width == 0 && x > 0 && s.cells[y*s.w+x-1].Width > 1:
+			// the second half of a wide cluster
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// Has says that some row shows the text.
+func (s Screen) Has(text string) bool {
+	_, _, ok := s.Find(text)
+	return ok
+}
+
+// Find gives the first row that shows the text, and in it the column.
+func (s Screen) Find(text string) (x, y int, ok bool) {
+	for y := range s.h {
+		row := s.Row(y)
+		if i := strings.Index(row, text); i >= 0 {
+			x := 0
+			for seen := 0; x < s.w && seen < i; x++ {
+				seen += len(s.Text(x, x+1, y))
+			}
+			return x, y, true
+		}
+	}
+	return 0, 0, false
+}
+
+// String is all rows, each ended by a line feed.
+func (s Screen) String() string {
+	var b strings.Builder
+	for y := range s.h {
+		b.WriteString(s.Row(y) + "\n")
+	}
+	return b.String()
+}
+
+// Diff names the first cell in which two screens look different; empty when they look the same.
+func (s Screen) Diff(o Screen) string {
+	if s.w != o.w || s.h != o.h {
+		return "the sizes differ"
+	}
+	for y := range s.h {
+		for x := range s.w {
+			if a, b := visible(s.cells[y*s.w+x]), visible(o.cells[y*s.w+x]); !a.Equal(&b) {
+				return rowDiff(s, o, x, y)
+			}
+		}
+	}
+	return ""
+}
+
+// visible takes from a blank what cannot be seen of it: its foreground.
+func visible(c uv.Cell) uv.Cell {
+	if c.Content != "" && c.Content != " " {
+		return c
+	}
+	if c.Style.Attrs&uv.AttrReverse == 0 && c.Style.Underline == 0 && c.Style.Attrs&uv.AttrStrikethrough == 0 {
+		c.Style.Fg, c.Style.Attrs = nil, 0
+	}
+	if c.Content == "" && c.Width <= 1 {
+		c.Content = " "
+	}
+	return c
+}
+
+func rowDiff(a, b Screen, x, y int) string {
+	cell := func(s Screen) string {
+		c := s.cells[y*s.w+x]
+		return fmt.Sprintf("%q %+v", c.Content, c.Style)
+	}
+	return fmt.Sprintf("column %d of row %d: %s and %s\n%s\n%s", x, y, cell(a), cell(b), a.Row(y), b.Row(y))
+}
