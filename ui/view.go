@@ -226,7 +226,14 @@ func (p *page) inputRows() ([]string, *tea.Cursor) {
 	if p.focus != paneInput {
 		return rows, nil
 	}
-	return rows, tea.NewCursor(l.input.x+inputIndent+x, l.input.y+y)
+	return rows, caret(l.input.x+inputIndent+x, l.input.y+y)
+}
+
+// caret is the real cursor at a cell. It is a bar: Bubble Tea gives the user's own shape back for any but a blinking block.
+func caret(x, y int) *tea.Cursor {
+	c := tea.NewCursor(x, y)
+	c.Shape = tea.CursorBar
+	return c
 }
 
 // Where dialogs lie.
@@ -251,7 +258,7 @@ func (p *page) overlay(rows []string) *tea.Cursor {
 		}
 	}
 	if cx, cy, ok := p.dialog.Cursor(); ok {
-		return tea.NewCursor(min(x+cx, l.w-1), top+cy)
+		return caret(min(x+cx, l.w-1), top+cy)
 	}
 	return nil
 }
@@ -268,5 +275,8 @@ func after(s line.Style, row string, from, w int) string {
 		cut = ansi.TruncateLeft
 	}
 	rest := cut(row, from, "")
+	if s.Metrics.Width(rest) > w-from { // a wide character stands across the edge
+		rest = cut(row, from+1, "")
+	}
 	return s.Blank(theme.OnBase, w-from-s.Metrics.Width(rest)) + rest
 }

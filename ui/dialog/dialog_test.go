@@ -1,0 +1,310 @@
+package dialog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"vitrine/ui/dialog"
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+var style = line.Style{Theme: theme.New(theme.Options{Profile: colorprofile.TrueColor}), Metrics: paint.Metrics{Grapheme: true}}
+
+func press(d dialog.Dialog, keys ...tea.KeyPressMsg) (last dialog.Result) {
+	for _, k := range keys {
+		last = d.Key(k)
+	}
+	return last
+}
+
+func typed(d dialog.Dialog, text string) (last dialog.Result) {
+	for _, r := range text {
+		last = d.Key(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	return last
+}
+
+func special(code rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: code} }
+
+func ctrl(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Mod: tea.ModCtrl} }
+
+var (
+	enter, esc, up, down = special(tea.KeyEnter), special(tea.KeyEscape), special(tea.KeyUp), special(tea.KeyDown)
+)
+
+// plain draws a dialog and gives its text.
+func plain(d dialog.Dialog, maxW, maxH int) string {
+	w, h := d.Size(style, maxW, maxH)
+	var b strings.Builder
+	for _, r := range d.Rows(style, w, h) {
+		b.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
+	}
+	return b.String()
+}
+
+func sessions() []dialog.Item {
+	item := func(id, label, turns, state, when string) dialog.Item {
+		return dialog.Item{ID: id, Label: label, Cells: []dialog.Cell{
+			{Text: turns, Role: theme.Faint}, {Text: state, Left: true, Role: theme.Accent}, {Text: when, Role: theme.Faint}}}
+	}
+	return []dialog.Item{
+		item("a", "deploy plan", "7 turns", "⠿ running", "now"), item("b", "deploy rehearsal", "12 turns", "? needs you", "2 h"),
+		item("c", "cost table", "1 turn", "", "3 d"), item("d", "部署 deploys", "31 turns", "in pid 4711", "3 w"),
+	}
+}
+
+func TestPicker(t *testing.T) {
+	p := dialog.NewPicker("sessions", "SESSIONS", "none", sessions(), true, dialog.DefaultKeys())
+	typed(p, "depl")
+	press(p, down)
+	want := ` SESSIONS  depl                          3 of 4
+ deploy plan          7 turns  ⠿ running    now
+❯deploy rehearsal    12 turns  ? needs you  2 h
+ 部署 deploys        31 turns  in pid 4711  3 w
+
+ Enter open   Ctrl+R rename   Ctrl+D delete   Esc close
+`
+	w, h := p.Size(style, 56, 20)
+	if w != 56 || h != 6 {
+		t.Errorf("size %dx%d", w, h)
+	}
+	var got strings.Builder
+	for _, r := range p.Rows(style, 48, 6) {
+		got.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
+	}
+	want = strings.Replace(want, " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close", " Enter open   Ctrl+R rename   Ctrl+D delete   E⋯", 1)
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if x, y, ok := p.Cursor(); !ok || x != 15 || y != 0 {
+		t.Errorf("cursor %d,%d", x, y)
+	}
+	for _, c := range []struct {
+		key  tea.KeyPressMsg
+		want dialog.Result
+	}{
+		{enter, dialog.Picked{Kind: "sessions", ID: "b", Act: dialog.ActOpen}},
+		{ctrl('r'), dialog.Picked{Kind: "sessions", ID: "b", Act: dialog.ActRename}},
+		{ctrl('d'), dialog.Picked{Kind: "sessions", ID: "b", Act: dialog.ActDelete}},
+		{esc, dialog.Closed{Kind: "sessions"}},
+	} {
+		if got := press(p, c.key); got != c.want {
+			t.Errorf("%v gives %v", c.key, got)
+		}
+	}
+	press(p, special(tea.KeyPgDown))
+	if got := press(p, enter); got != (dialog.Picked{Kind: "sessions", ID: "d", Act: dialog.ActOpen}) {
+		t.Errorf("PgDn, Enter gives %v", got)
+	}
+	press(p, special(tea.KeyPgUp))
+	p.Wheel(1)
+	if got := press(p, enter).(dialog.Picked).ID; got != "b" {
+		t.Errorf("the wheel chose %s", got)
+	}
+	// The items come anew: filter and place stay.
+	items := sessions()
+	p.SetItems(append([]dialog.Item{{ID: "new", Label: "deploy again"}}, items...))
+	if got := press(p, enter).(dialog.Picked).ID; got != "b" {
+		t.Errorf("with new items %s is chosen", got)
+	}
+	typed(p, "zzz")
+	if !strings.Contains(plain(p, 60, 10), "nothing fits") || press(p, enter) != nil {
+		t.Error("a filter without matches")
+	}
+}
+
+func TestPickerWithoutItems(t *testing.T) {
+	p := dialog.NewPicker("history", "HISTORY", "nothing was sent yet", nil, false, dialog.DefaultKeys())
+	if !strings.Contains(plain(p, 60, 10), "nothing was sent yet") {
+		t.Error(plain(p, 60, 10))
+	}
+	if press(p, enter) != nil || press(p, ctrl('r')) != nil {
+		t.Error("there is nothing to pick")
+	}
+	off := dialog.NewPicker("x", "X", "", []dialog.Item{{ID: "1", Label: "one", Off: "not now"}}, false, dialog.DefaultKeys())
+	if press(off, enter) != nil {
+		t.Error("an item that is off was picked")
+	}
+	p.Paste("two\nlines")
+	if !strings.Contains(plain(p, 60, 10), "two lines") {
+		t.Error(plain(p, 60, 10))
+	}
+}
+
+func TestAsk(t *testing.T) {
+	a := dialog.NewAsk("close", "CLOSE", "a run is on in deploy plan", []dialog.Choice{
+		{Key: "w", ID: "wait", Label: "close the tab; the run goes on"}, {Key: "c", ID: "cancel", Label: "cancel it"},
+	}, dialog.DefaultKeys())
+	want := ` ? CLOSE  a run is on in deploy plan
+❯w  close the tab; the run goes on
+ c  cancel it
+ Enter take it   Esc back
+`
+	if diff := cmp.Diff(want, plain(a, 80, 20)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := typed(a, "c"); got != (dialog.Chosen{Kind: "close", Choice: "cancel"}) {
+		t.Errorf("c gives %v", got)
+	}
+	if got := press(a, down, enter); got != (dialog.Chosen{Kind: "close", Choice: "cancel"}) {
+		t.Errorf("Down Enter gives %v", got)
+	}
+	if got := press(a, up, up, enter); got != (dialog.Chosen{Kind: "close", Choice: "wait"}) {
+		t.Errorf("Up Enter gives %v", got)
+	}
+	a.Paste("c")
+	if typed(a, "x") != nil || press(a, esc) != (dialog.Closed{Kind: "close"}) || a.Deny() != (dialog.Closed{Kind: "close"}) {
+		t.Error("other keys")
+	}
+	if _, _, ok := a.Cursor(); ok {
+		t.Error("a question has no cursor")
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	p := dialog.NewPrompt("rename", "RENAME", "the title of this session", "old", dialog.DefaultKeys())
+	press(p, ctrl('u'))
+	typed(p, "deploy 计")
+	p.Paste("划\x1b[31m\nb")
+	if got := press(p, enter); got != (dialog.Entered{Kind: "rename", Text: "deploy 计划 b"}) {
+		t.Errorf("gives %#v", got)
+	}
+	if s := plain(p, 60, 5); !strings.Contains(s, "RENAME  deploy 计划 b") {
+		t.Error(s)
+	}
+	if x, _, ok := p.Cursor(); !ok || x != 9+13 {
+		t.Errorf("cursor at %d", x)
+	}
+	p.Wheel(1)
+	if press(p, esc) != (dialog.Closed{Kind: "rename"}) {
+		t.Error("Esc")
+	}
+}
+
+func TestText(t *testing.T) {
+	var body strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&body, "line %d\n", i)
+	}
+	d := dialog.NewText("event", "EVENT", body.String()+"\x1b[31mend", dialog.DefaultKeys())
+	if s := plain(d, 60, 10); !strings.Contains(s, "EVENT") || !strings.Contains(s, "1-9 of 101") || !strings.Contains(s, " line 8\n") {
+		t.Error(s)
+	}
+	for _, c := range []struct {
+		key  tea.KeyPressMsg
+		want string
+	}{
+		{special('j'), "2-10"}, {down, "3-11"}, {special(tea.KeyPgDown), "12-20"}, {up, "11-19"}, {special('k'), "10-18"},
+		{special('G'), "93-101"}, {special('d'), "93-101"}, {special('u'), "84-92"}, {special('g'), "1-9"},
+	} {
+		if c.key.Code < 0x80 {
+			c.key.Text = string(c.key.Code)
+		}
+		press(d, c.key)
+		if s := plain(d, 60, 10); !strings.Contains(s, c.want+" of") {
+			t.Errorf("%v: want %s\n%s", c.key, c.want, s)
+		}
+	}
+	press(d, special(tea.KeyEnd))
+	if s := plain(d, 60, 10); !strings.Contains(s, "\n end\n") || strings.Contains(s, "\x1b") {
+		t.Error(s)
+	}
+	if got := typed(d, "y"); got != (dialog.Copied{Text: body.String() + "\x1b[31mend"}) {
+		t.Errorf("y gives %.20v", got)
+	}
+	d.Paste("x")
+	for _, k := range []tea.KeyPressMsg{esc, enter, {Code: 'q', Text: "q"}} {
+		if press(d, k) != (dialog.Closed{Kind: "event"}) {
+			t.Errorf("%v does not close", k)
+		}
+	}
+	if _, _, ok := d.Cursor(); ok {
+		t.Error("a text has no cursor")
+	}
+}
+
+func TestHelp(t *testing.T) {
+	bind := func(k, desc string) key.Binding { return key.NewBinding(key.WithKeys(k), key.WithHelp(k, desc)) }
+	off := bind("o", "off")
+	off.SetEnabled(false)
+	groups := []dialog.Group{
+		{Name: "always", Bindings: []key.Binding{bind("Tab", "next pane"), bind("Esc", "close"), bind("Ctrl+C", "stop, then quit"), off}},
+		{Name: "input", Bindings: []key.Binding{bind("Enter", "send")}},
+	}
+	h := dialog.NewHelp("help", groups, dialog.DefaultKeys())
+	want := ` KEYS  type to filter                            Up, Down scroll   Esc close
+ always  Tab          next pane         Ctrl+C       stop, then quit
+         Esc          close
+ input   Enter        send
+`
+	w, rows := h.Size(style, 90, 20)
+	var got strings.Builder
+	for _, r := range h.Rows(style, 77, rows) {
+		got.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
+	}
+	if w != 90 {
+		t.Errorf("width %d", w)
+	}
+	if !strings.Contains(got.String(), "always") || strings.Contains(got.String(), "off") {
+		t.Errorf("got\n%s\nlike\n%s", got.String(), want)
+	}
+	typed(h, "QUIT")
+	if s := plain(h, 90, 20); !strings.Contains(s, "Ctrl+C") || strings.Contains(s, "next pane") {
+		t.Error(s)
+	}
+	h.Paste(" nonsense")
+	if s := plain(h, 90, 20); !strings.Contains(s, "no key for that") {
+		t.Error(s)
+	}
+	press(h, ctrl('u'), down, up, special(tea.KeyPgDown), special(tea.KeyPgUp))
+	h.Wheel(1)
+	if _, _, ok := h.Cursor(); !ok {
+		t.Error("the filter has a cursor")
+	}
+	if press(h, esc) != (dialog.Closed{Kind: "help"}) {
+		t.Error("Esc")
+	}
+}
+
+// Whatever the size: no row is wider, none too many, and the cursor is inside.
+func TestRowsFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[a-z 部署👨🏻é\t\n]{0,80}`).Draw(t, "text")
+		keys := dialog.DefaultKeys()
+		all := []dialog.Dialog{
+			dialog.NewPicker("k", "PICK", text, append(sessions(), dialog.Item{ID: "t", Label: text, Cells: []dialog.Cell{{Text: text}}}), rapid.Bool().Draw(t, "manage"), keys),
+			dialog.NewAsk("k", "ASK", text, []dialog.Choice{{Key: "a", ID: "a", Label: text}}, keys),
+			dialog.NewPrompt("k", "PROMPT", text, text, keys),
+			dialog.NewText("k", text, text, keys),
+			dialog.NewHelp("k", []dialog.Group{{Name: "g", Bindings: dialog.DefaultKeys().Edit.Bindings()}}, keys),
+		}
+		s := style
+		s.Metrics.Grapheme = rapid.Bool().Draw(t, "grapheme")
+		maxW, maxH := rapid.IntRange(1, 120).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")
+		for i, d := range all {
+			for range rapid.IntRange(0, 5).Draw(t, "keys") {
+				d.Key(rapid.SampledFrom([]tea.KeyPressMsg{up, down, special(tea.KeyPgDown), {Code: 'a', Text: "a"}, {Code: '部', Text: "部"}}).Draw(t, "key"))
+			}
+			w, h := d.Size(s, maxW, maxH)
+			rows := d.Rows(s, w, h)
+			if w > maxW || h > maxH || len(rows) > h {
+				t.Fatalf("dialog %d: %dx%d with %d rows, of %dx%d", i, w, h, len(rows), maxW, maxH)
+			}
+			for _, r := range rows {
+				if n := s.Metrics.Width(r); n != w {
+					t.Fatalf("dialog %d: a row of %d in %d: %q", i, n, w, r)
+				}
+			}
+		}
+	})
+}

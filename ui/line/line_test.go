@@ -1,0 +1,54 @@
+package line_test
+
+import (
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/theme"
+)
+
+func TestRow(t *testing.T) {
+	s := line.Style{Theme: theme.New(theme.Options{})}
+	left := []line.Span{line.Say(theme.Text, " name"), line.Bold(theme.Strong, " value"), line.Weight(theme.Faint, true, " 中文")}
+	for _, c := range []struct {
+		w    int
+		want string
+	}{
+		{26, " name value 中文       7 s"},
+		{20, " name value 中文 7 s"},
+		{16, " name value⋯ 7 s"},
+		{3, " n⋯"},
+		{0, ""},
+		{-1, ""},
+	} {
+		if got := ansi.Strip(s.Row(theme.OnBase, c.w, left, line.Say(theme.Faint, "7 s"))); got != c.want {
+			t.Errorf("%d: %q, want %q", c.w, got, c.want)
+		}
+	}
+	if got := s.Text("a\x1b[31mb\nc"); got != "ab c" {
+		t.Errorf("%q", got)
+	}
+	if shown, w := s.Cells("🇩🇪"); shown != "DE" || w != 2 {
+		t.Errorf("%q %d", shown, w)
+	}
+	if s.Blank(theme.OnBase, 3) != "   " {
+		t.Error("blank")
+	}
+}
+
+func TestRowsAreAsWideAsAsked(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := line.Style{Theme: theme.New(theme.Options{}), Metrics: paint.Metrics{Grapheme: rapid.Bool().Draw(t, "grapheme")}}
+		text := rapid.StringMatching(`[a-z 中👨‍👩‍👧é]{0,20}`)
+		w := rapid.IntRange(1, 50).Draw(t, "width")
+		row := s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Text, s.Text(text.Draw(t, "left"))), line.Say(theme.Text, s.Text(text.Draw(t, "more")))},
+			line.Say(theme.Faint, s.Text(text.Draw(t, "right"))))
+		if n := s.Metrics.Width(row); n != w {
+			t.Fatalf("%d wide, want %d: %q", n, w, row)
+		}
+	})
+}
