@@ -194,7 +194,7 @@ func TestCommitsAgainstModel(t *testing.T) {
 				f.set(rapid.SampledFrom([]string{"commit.before", "commit.after"}).Draw(rt, "point"), errors.New("made on purpose"), 1)
 			}
 			got, err := commitSurely(ctx, r, tx)
-			f.set("", nil2, 0)
+			f.set("", errNone, 0)
 			next, want, wantErr := m.apply(tx)
 			if !errors.Is(err, wantErr) || (err == nil) != (wantErr == nil) {
 				rt.Fatalf("step %d: %v, want %v", i, err, wantErr)
@@ -214,8 +214,8 @@ func TestCommitsAgainstModel(t *testing.T) {
 	})
 }
 
-// nil2 stands for no error where an error must be stored.
-var nil2 = errors.New("none")
+// errNone stands for no error where an error must be stored.
+var errNone = errors.New("none")
 
 // commitSurely commits as the engine does: until the outcome is known.
 func commitSurely(ctx context.Context, r *rig, tx runtime.Tx) (runtime.Committed, error) {
