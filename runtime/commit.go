@@ -33,7 +33,7 @@ func (s *session) publish(data trace.Data) { s.eng.cfg.Bus.Publish(s.event(data)
 
 // commit stores tx. One commit of a session stands at a time, so while one is parked nothing else of the session is stored
 // or dispatched. An error of the store means that the outcome is unknown: the session parks, looks whether the transaction
-// is in, and otherwise tries it again unchanged until it is. ErrFenced, ErrConstraint and ErrClosed are final; ErrNotStored
+// is in, and otherwise tries it again unchanged until it is. ErrFenced, ErrConstraint, ErrStale and ErrClosed are final; ErrNotStored
 // means that nobody wanted to wait any longer.
 func (s *session) commit(tx Tx) (Committed, error) {
 	if err := s.writing.Put(context.Background(), struct{}{}); err != nil {
@@ -66,7 +66,7 @@ func (s *session) attempt(tx Tx) (Committed, error) {
 }
 
 func final(err error) bool {
-	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConstraint) || errors.Is(err, ErrClosed)
+	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConstraint) || errors.Is(err, ErrClosed) || errors.Is(err, ErrStale)
 }
 
 // park waits and tries until tx is stored.

@@ -24,6 +24,8 @@ type Limits struct {
 	// ResultChars bounds a tool result in the prompt; the rest is an artifact.
 	ResultChars int
 	Temperature *float64
+	// Fold says who starts a fold; the zero value is auto.
+	Fold FoldMode
 	// ParkLimit ends a commit that keeps failing; 0 goes on until it succeeds or the engine shuts down.
 	ParkLimit time.Duration
 }
@@ -54,9 +56,11 @@ type Gate interface {
 	Before(ctx context.Context, d Dispatch) (Ruling, error)
 }
 
-// EngineConfig is what an Engine is made of. All fields but Gate, Faults and OnPanic are needed.
+// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
+	// Memory is where folds are kept; nil is a store that cannot fold.
+	Memory Memory
 	// Model routes by Request.Model.
 	Model        llm.Client
 	DefaultModel string
@@ -69,9 +73,11 @@ type EngineConfig struct {
 	Limits Limits
 	// System is the system prompt, the same bytes for the life of the engine.
 	System string
-	User   string
-	Gate   Gate
-	Faults *Faults
+	// Summarize is the system prompt of a fold's model call.
+	Summarize string
+	User      string
+	Gate      Gate
+	Faults    *Faults
 	// OnPanic is told of a panic that failed a turn, for the log; it may be nil.
 	OnPanic func(*PanicError)
 }

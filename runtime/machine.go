@@ -11,6 +11,7 @@ const (
 	InResume         Input = "resume"          // a stored run goes on in this process
 	InBuilt          Input = "built"           // the request is ready and within its budget
 	InContextFull    Input = "context_full"    // the request does not fit, or the provider says so
+	InReplan         Input = "replan"          // the request has to be made smaller and built again
 	InBudgetUsed     Input = "budget_used"     // a cap of the run is reached
 	InReplyCalls     Input = "reply_calls"     // the model asked for tools
 	InReplyText      Input = "reply_text"      // the model answered
@@ -42,7 +43,7 @@ const (
 // Inputs is every input, in the order of the constants.
 func Inputs() []Input {
 	return []Input{
-		InStart, InResume, InBuilt, InContextFull, InBudgetUsed, InReplyCalls, InReplyText, InReplyBad, InModelWait,
+		InStart, InResume, InBuilt, InContextFull, InReplan, InBudgetUsed, InReplyCalls, InReplyText, InReplyBad, InModelWait,
 		InModelAgain, InModelFailed, InRepaired, InValidated, InAsk, InDecided, InToolWait, InToolAgain, InExecuted,
 		InObserved, InMoreCalls, InStepDone, InReconciled, InUnknownOutcome, InVerified, InRejected, InNoProgress,
 		InUnknownTools, InCancel, InGiveUp, InBroken,
@@ -138,6 +139,7 @@ func moveFrom(s State, in Input) (move, bool) {
 			InModelWait:   to(StateRetryingModel),
 			InModelFailed: to(StateFailed, DoClose),
 			InContextFull: to(StateExhausted, DoClose),
+			InReplan:      to(StateBuilding, DoBuild),
 			InBudgetUsed:  to(StateExhausted, DoClose),
 			InResume:      to(StateBuilding, DoBuild),
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,6 +41,8 @@ type memSession struct {
 	events    []trace.Event
 	artifacts []runtime.ArtifactRow
 	applied   map[string]runtime.Committed
+	pins      []runtime.PinRow
+	folds     []runtime.FoldRow // newest last
 }
 
 func newMemStore() *memStore {
@@ -56,7 +60,7 @@ func (m *memStore) OpenSession(_ context.Context, id, user string, create bool) 
 			return runtime.SessionRow{}, runtime.ErrNotFound
 		}
 		s = &memSession{
-			row:  runtime.SessionRow{ID: id, UserID: user, NextN: 1, NextSeq: 1},
+			row:  runtime.SessionRow{ID: id, UserID: user, NextN: 1, NextSeq: 1, WindowFrom: 1},
 			runs: map[string]runtime.RunRow{}, calls: map[string]runtime.CallRow{}, applied: map[string]runtime.Committed{},
 		}
 		m.sessions[id] = s
@@ -129,6 +133,15 @@ func (s *memSession) apply(tx *runtime.Tx) (runtime.Committed, error) {
 		}
 		s.runs[tx.Run.ID] = *tx.Run
 	}
+	if tx.Fold != nil {
+		if err := s.fold(*tx.Fold, tx.At); err != nil {
+			return runtime.Committed{}, err
+		}
+	}
+	s.pins = append(s.pins, tx.PinsAdd...)
+	for _, id := range tx.PinsRemove {
+		s.pins = slices.DeleteFunc(s.pins, func(p runtime.PinRow) bool { return p.ID == id })
+	}
 	got := runtime.Committed{FirstN: s.row.NextN, FirstSeq: s.row.NextSeq, Turn: s.row.TurnCount}
 	for _, msg := range tx.Messages {
 		msg.N = s.row.NextN
@@ -157,6 +170,73 @@ func (s *memSession) apply(tx *runtime.Tx) (runtime.Committed, error) {
 	s.events = append(s.events, tx.Events...)
 	s.applied[tx.ID] = got
 	return got, nil
+}
+
+func (s *memSession) fold(f runtime.Fold, at time.Time) error {
+	last := ""
+	for _, row := range s.folds {
+		if row.UndoneAt == nil {
+			last = row.ID
+		}
+	}
+	if last != f.LastFold || s.row.WindowFrom != f.WasFrom {
+		return runtime.ErrStale
+	}
+	s.row.WindowFrom, s.row.KeepN, s.row.Summary = f.From, f.Keep, f.SummaryAfter
+	for _, sh := range f.Shorten {
+		for i := range s.messages {
+			if s.messages[i].N == sh.N {
+				s.messages[i].PromptContent, s.messages[i].Tokens = sh.Content, sh.Tokens
+			}
+		}
+	}
+	if f.Undo {
+		for i := range s.folds {
+			if s.folds[i].ID == f.ID {
+				s.folds[i].UndoneAt = &at
+			}
+		}
+		return nil
+	}
+	s.folds = append(s.folds, runtime.FoldRow{Fold: f, CreatedAt: at})
+	return nil
+}
+
+func (m *memStore) Pins(_ context.Context, id string) ([]runtime.PinRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.sessions[id].pins), nil
+}
+
+func (m *memStore) Folds(_ context.Context, id string, limit int) ([]runtime.FoldRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows := slices.Clone(m.sessions[id].folds)
+	slices.Reverse(rows)
+	return rows[:min(limit, len(rows))], nil
+}
+
+func (m *memStore) Folded(_ context.Context, id string, first, last int64) ([]runtime.MessageRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []runtime.MessageRow
+	for _, msg := range m.sessions[id].messages {
+		if msg.N >= first && msg.N <= last {
+			out = append(out, msg)
+		}
+	}
+	return out, nil
+}
+
+func (m *memStore) Artifact(_ context.Context, id, handle string) (runtime.ArtifactRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.sessions[id].artifacts {
+		if a.Handle == handle {
+			return a, nil
+		}
+	}
+	return runtime.ArtifactRow{}, runtime.ErrNotFound
 }
 
 func (s *memSession) removeInbox(id string) bool {
@@ -191,7 +271,14 @@ func (m *memStore) Applied(_ context.Context, session, tx string) (runtime.Commi
 func (m *memStore) Window(_ context.Context, id string) ([]runtime.MessageRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]runtime.MessageRow(nil), m.sessions[id].messages...), nil
+	s := m.sessions[id]
+	var out []runtime.MessageRow
+	for _, msg := range s.messages {
+		if msg.N >= s.row.WindowFrom || msg.N == s.row.KeepN {
+			out = append(out, msg)
+		}
+	}
+	return out, nil
 }
 
 func (m *memStore) Unfinished(_ context.Context, id string) (runtime.RunRow, []runtime.CallRow, error) {
@@ -258,6 +345,7 @@ func newBed(t *testing.T, steps ...scripted.Step) *bed {
 	b.store.publish = func(evs ...trace.Event) { b.Publish(evs...) }
 	b.cfg = runtime.EngineConfig{
 		Store: b.store, Model: b.model, DefaultModel: "scripted", Bus: b, Clock: b.clk, System: "You are a test.", User: "u",
+		Summarize: "[SUMMARIZE]\nMake the memory.",
 		NewID: func() string {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -268,6 +356,7 @@ func newBed(t *testing.T, steps ...scripted.Step) *bed {
 			Budget: runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000}, ContextTokens: 6000, RawTurns: 20, ResultChars: 2000,
 		},
 	}
+	b.cfg.Memory = b.store
 	b.cfg.Registry = tools.NewRegistry(b.tools()...)
 	b.cfg.Executor = tools.NewExecutor(b.clk, b.cfg.Registry, tools.Config{})
 	return b
@@ -292,6 +381,9 @@ func (b *bed) tools() []tools.Tool {
 			b.ran = append(b.ran, name+":"+in.Text)
 			b.mu.Unlock()
 			out := tools.Output{Data: map[string]any{"echo": in.Text}, Summary: in.Text}
+			if name == "big" {
+				out.Data = strings.Repeat("words of "+in.Text+" ", 150)
+			}
 			if name == "note" {
 				out.Changes = []tools.Change{tools.TodoAdd{ID: call.Key, Text: in.Text}}
 			}
@@ -303,6 +395,7 @@ func (b *bed) tools() []tools.Tool {
 	}
 	return []tools.Tool{
 		tools.New("read", "reads", tools.ReadOnly, act("read")),
+		tools.New("big", "much output", tools.ReadOnly, act("big")),
 		tools.New("note", "adds a todo", tools.OwnData, act("note")),
 		tools.New("tick", "completes a todo", tools.OwnData, act("tick")),
 		tools.New("put", "may run again", tools.Idempotent, act("put")),
@@ -439,3 +532,5 @@ func registryOf(b *bed) *tools.Registry { return tools.NewRegistry(b.tools()...)
 func executorOf(b *bed) *tools.Executor {
 	return tools.NewExecutor(b.cfg.Clock, b.cfg.Registry, tools.Config{})
 }
+
+func latchFor(b *bed) *clock.Latch { return clock.NewLatch(b.clk) }

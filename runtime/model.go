@@ -212,9 +212,13 @@ func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
 	r.events = append(r.events, r.event(data))
 	r.row.Error = data.Error
 	if e.Kind == llm.ErrContext {
-		r.reason = ReasonContext
 		r.failure = &trace.ErrorData{Message: "the model refused the prompt as too long", Why: oneLine(e), Code: "context",
-			Todo: "/new starts an empty session; AGENT_MAX_CTX_TOKENS below the model's window says so earlier"}
+			Todo: "/new starts an empty session; AGENT_MAX_CTX_TOKENS below the model's window folds earlier"}
+		if !r.refolded && r.s.eng.cfg.Memory != nil && r.s.eng.cfg.Limits.Fold != FoldOff {
+			r.refolded, r.why = true, foldContext
+			return InReplan, nil
+		}
+		r.reason = ReasonContext
 		return InContextFull, nil
 	}
 	r.reason = ReasonModel

@@ -207,7 +207,11 @@ type Tx struct {
 	Title    *string
 	Model    *string
 	Settings json.RawMessage // nil: unchanged
-	NewTurn  bool            // turn_count+1
+	Fold     *Fold
+	PinsAdd  []PinRow
+	// PinsRemove names rows; one that is not there does no harm.
+	PinsRemove []string
+	NewTurn    bool // turn_count+1
 
 	// Events get their seq from the store, in order, and are published after the commit. An event's data that names a
 	// message's n or the turn (RunStartData.N, AnswerData.N) is filled by the store when it is 0, from the last message of
@@ -294,6 +298,12 @@ type Setting struct {
 	Model *string
 	// ToggleTodo is a todo's id.
 	ToggleTodo string
+	// Compact folds now, between turns; UndoFold takes the newest fold back. Both tell what came of it in events.
+	Compact, UndoFold bool
+	// Fold answers a fold that waits for the user's word.
+	Fold *bool
+	// Pin pins a sentence, Unpin takes the pin with that id or text away.
+	Pin, Unpin string
 	// Leave stops the run where it is; it stays unfinished, to be resumed or given up later.
 	Leave bool
 	// Resume goes on with the interrupted run (true) or gives it up (false).

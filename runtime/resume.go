@@ -13,7 +13,7 @@ import (
 
 // settle decides on an interrupted run by the user's word; without one it starts what is queued.
 func (s *session) settle(resume bool) error {
-	if s.running() != nil {
+	if s.busy() {
 		return errors.New("a turn is running")
 	}
 	if s.unfinished == nil {

@@ -36,7 +36,9 @@ type run struct {
 	text     string // partial text of the stream that is on
 	events   []trace.Event
 	repairs  int
-	unknown  int // unknown tools in a row
+	why      string // a fold that has to come before the next request
+	refolded bool   // the provider's word on the context was followed once
+	unknown  int    // unknown tools in a row
 	stuck    stuck
 	notice   string // for the last result of the step
 	failure  *trace.ErrorData
@@ -214,7 +216,7 @@ func (r *run) perform(do Effect) (Input, error) {
 	}
 	switch do {
 	case DoBuild:
-		return r.build(), nil
+		return r.build()
 	case DoCallModel:
 		return r.callModel()
 	case DoRepair:
@@ -248,7 +250,7 @@ func (r *run) event(data trace.Data) trace.Event {
 func (r *run) tell(data trace.Data) { r.s.eng.cfg.Bus.Publish(r.event(data)) }
 
 // build checks the budgets and makes the request.
-func (r *run) build() Input {
+func (r *run) build() (Input, error) {
 	b, u := r.row.Budget, r.row.Usage
 	switch {
 	case b.Steps > 0 && u.Steps >= b.Steps:
@@ -259,7 +261,17 @@ func (r *run) build() Input {
 		r.reason = ReasonCost
 	}
 	if r.reason != ReasonNone {
-		return InBudgetUsed
+		return InBudgetUsed, nil
+	}
+	ok, err := r.makeRoom()
+	switch {
+	case err != nil:
+		return "", err
+	case r.ctx.Err() != nil:
+		return r.interruptedOrLeft(), nil
+	case !ok:
+		r.reason = ReasonContext
+		return InContextFull, nil
 	}
 	entries := make([]prompt.Entry, len(r.s.window))
 	window := 0
@@ -267,8 +279,8 @@ func (r *run) build() Input {
 		entries[i] = prompt.Entry{N: m.N, Message: wireMessage(m), Tokens: m.Tokens}
 		window += m.Tokens
 	}
-	r.request = prompt.Build(r.s.eng.cfg.System, "", entries)
-	r.estimate = r.s.eng.fixed + window
+	r.request = prompt.Build(r.s.eng.cfg.System, r.s.memory, entries)
+	r.estimate = r.s.eng.fixed + r.s.memoryTokens + window
 	r.row.Step++
 	r.row.Usage.Steps++
 	r.calls, r.text, r.notice = nil, "", ""
@@ -282,9 +294,9 @@ func (r *run) build() Input {
 		r.reason = ReasonContext
 		r.row.Step--
 		r.row.Usage.Steps--
-		return InContextFull
+		return InContextFull, nil
 	}
-	return InBuilt
+	return InBuilt, nil
 }
 
 // wireMessage gives a stored message as the prompt holds it.

@@ -31,6 +31,15 @@ type session struct {
 	window  []MessageRow
 	counter prompt.Counter
 	inbox   []InboxRow
+	// What is remembered of what left the window: pins, summary, and the block that the prompt holds of them.
+	pins         []PinRow
+	summary      prompt.Summary
+	memory       string
+	memoryTokens int
+	lastFold     string // the newest fold that was not undone
+	foldHold     int    // no fold for too many turns up to this turn
+	foldRefused  int    // no fold at all in this turn
+	foldWord     *clock.Queue[bool]
 	// unfinished is a run of an earlier process that waits to be resumed or given up.
 	unfinished *unfinishedRun
 
@@ -38,8 +47,10 @@ type session struct {
 	opened   bool
 	lost     bool // fenced: another process has the session
 	closing  bool // no further turn starts
+	folding  bool // a fold between turns is on
 	shutting bool
 	cur      *run
+	stopFold context.CancelFunc // ends the fold that is on between turns
 	meter    trace.Meter
 	seq      int64 // of the newest event that is known to be stored
 }
@@ -53,7 +64,7 @@ func newSession(e *Engine, id string) *session {
 	s := &session{
 		eng: e, id: id,
 		mailbox: clock.NewQueue[func()](e.cfg.Clock, mailboxBound),
-		writing: clock.NewQueue[struct{}](e.cfg.Clock, 1),
+		writing: clock.NewQueue[struct{}](e.cfg.Clock, 1), foldWord: clock.NewQueue[bool](e.cfg.Clock, 8), foldRefused: -1,
 	}
 	s.patience, s.giveUp = e.cfg.Clock.WithCancel(context.Background())
 	return s
@@ -169,7 +180,7 @@ func (s *session) load(ctx context.Context) error {
 	default:
 		s.unfinished = &unfinishedRun{row: row, calls: calls}
 	}
-	return nil
+	return s.loadMemory(ctx)
 }
 
 // snapshotMessages bounds what a page gets at once; older messages are paged in.
@@ -211,29 +222,6 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 	return snap, nil
 }
 
-// measure works the context meter out from what is in memory and publishes nothing.
-func (s *session) measure() trace.Meter {
-	window, turns := 0, 0
-	for _, m := range s.window {
-		window += m.Tokens
-		if m.Kind == llm.KindUser {
-			turns++
-		}
-	}
-	fixed := s.eng.fixed
-	total, estimated := s.counter.Count(fixed + window)
-	m := trace.Meter{Limit: s.eng.cfg.Limits.ContextTokens, Turns: turns, MaxTurns: s.eng.cfg.Limits.RawTurns, Estimated: estimated}
-	if fixed+window > 0 {
-		m.System = total * fixed / (fixed + window)
-	}
-	m.Window = total - m.System
-	s.mu.Lock()
-	m.Cached = s.meter.Cached
-	s.meter = m
-	s.mu.Unlock()
-	return m
-}
-
 // submit starts a turn or queues the input.
 func (s *session) submit(text string) error {
 	if err := s.writable(); err != nil {
@@ -243,7 +231,7 @@ func (s *session) submit(text string) error {
 	if n := prompt.Estimate(text); n+s.eng.fixed+s.eng.reserve() > limit {
 		return &TooLargeError{Tokens: n, Fixed: s.eng.fixed + s.eng.reserve(), Limit: limit}
 	}
-	if s.running() != nil {
+	if s.busy() {
 		return s.queue(text)
 	}
 	if s.unfinished != nil {
@@ -324,10 +312,7 @@ func (s *session) startQueued() error {
 func (s *session) start(text string, from *InboxRow) error {
 	e := s.eng
 	now := e.cfg.Clock.Now()
-	model := s.row.Model
-	if model == "" {
-		model = e.cfg.DefaultModel
-	}
+	model := s.model()
 	turn := s.row.TurnCount + 1
 	row := RunRow{
 		ID: e.cfg.NewID(), SessionID: s.id, Turn: turn, State: StateCreated, Budget: e.cfg.Limits.Budget, StartedAt: now,
@@ -418,6 +403,12 @@ func (s *session) finished(r *run) {
 
 // stopRun ends the run that is on, if any.
 func (s *session) stopRun(reason Reason) {
+	s.mu.Lock()
+	stopFold := s.stopFold
+	s.mu.Unlock()
+	if stopFold != nil {
+		stopFold()
+	}
 	if r := s.running(); r != nil {
 		r.stop(reason)
 	}

@@ -20,6 +20,17 @@ func (s *session) set(c Setting) error {
 		return s.setModel(*c.Model)
 	case c.ToggleTodo != "":
 		return s.toggle(c.ToggleTodo)
+	case c.Compact:
+		return s.foldNow()
+	case c.UndoFold:
+		return s.undoFold()
+	case c.Fold != nil:
+		s.foldWord.TryPut(*c.Fold)
+		return nil
+	case c.Pin != "":
+		return s.pin(c.Pin)
+	case c.Unpin != "":
+		return s.unpin(c.Unpin)
 	case c.Leave:
 		s.stopRun(ReasonPaused)
 		return nil
@@ -51,7 +62,7 @@ func (s *session) rename(title string) error {
 }
 
 func (s *session) setModel(model string) error {
-	if s.running() != nil {
+	if s.busy() {
 		return errors.New("the model cannot change while a turn runs")
 	}
 	tx := s.tx()

@@ -123,15 +123,48 @@ type ToolResultData struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// CompactData is one phase of a fold.
+// CompactData is one phase of a fold. What a phase does not know is left out.
 type CompactData struct {
-	Phase        string `json:"phase"` // started summarised checked merged committed refused failed undone
-	Reason       string `json:"reason,omitempty"`
-	FirstN       int64  `json:"first_n,omitempty"`
-	LastN        int64  `json:"last_n,omitempty"`
-	TokensBefore int    `json:"tokens_before,omitempty"`
-	TokensAfter  int    `json:"tokens_after,omitempty"`
-	Detail       string `json:"detail,omitempty"`
+	// ID is the fold's, the same in all phases.
+	ID     string `json:"id,omitempty"`
+	Phase  string `json:"phase"`            // started summarised checked merged asked committed refused failed undone
+	Reason string `json:"reason,omitempty"` // turns tokens context asked
+	// FirstN to LastN leave the window; Leaving names them, Shortened those that stay with less.
+	FirstN    int64            `json:"first_n,omitempty"`
+	LastN     int64            `json:"last_n,omitempty"`
+	Leaving   []CompactMessage `json:"leaving,omitempty"`
+	Shortened []CompactMessage `json:"shortened,omitempty"`
+	// TokensBefore and TokensAfter are of the whole request, Limit is what it has to fit into.
+	TokensBefore int `json:"tokens_before,omitempty"`
+	TokensAfter  int `json:"tokens_after,omitempty"`
+	Limit        int `json:"limit,omitempty"`
+	// Changes tells what the merge did to each field; Pinned are the sentences that were pinned.
+	Changes []CompactChange `json:"changes,omitempty"`
+	Pinned  []string        `json:"pinned,omitempty"`
+	// Before and After are the summaries.
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
+	// DurationMS and Tokens are what the summary took.
+	DurationMS int64  `json:"duration_ms,omitempty"`
+	Tokens     int    `json:"tokens,omitempty"`
+	Detail     string `json:"detail,omitempty"`
+}
+
+// CompactMessage is one message of a fold in a few words.
+type CompactMessage struct {
+	N      int64  `json:"n"`
+	Turn   int    `json:"turn,omitempty"`
+	Kind   string `json:"kind"`
+	Title  string `json:"title"`
+	Tokens int    `json:"tokens"`
+}
+
+// CompactChange is what a merge did to one field of the summary.
+type CompactChange struct {
+	Field   string   `json:"field"`
+	Added   []string `json:"added,omitempty"`
+	Kept    []string `json:"kept,omitempty"`
+	Dropped []string `json:"dropped,omitempty"`
 }
 
 // AnswerData is the assistant message that closed a turn.

@@ -155,6 +155,14 @@ func (c *Counter) Count(estimate int) (tokens int, estimated bool) {
 	return max(0, int(n+0.5)), false
 }
 
+// Estimated is the opposite of Count: the estimate at which a request has that many tokens.
+func (c *Counter) Estimated(tokens int) int {
+	if !c.anchored {
+		return int(float64(tokens)/c.factor() + 0.5)
+	}
+	return max(0, c.estimate+int(float64(tokens-c.anchor)/c.factor()+0.5))
+}
+
 // Report takes in what the provider counted for a request that we estimated at estimate. It says whether it was believed.
 func (c *Counter) Report(reported, estimate int) bool {
 	if reported <= 0 || estimate <= 0 {

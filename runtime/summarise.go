@@ -1,0 +1,222 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"vitrine/llm"
+	"vitrine/runtime/prompt"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// Bounds of what a summary is made of and may become.
+const (
+	maxSummaryBytes = 64 << 10
+	maxFoldedChars  = 6000 // of one message; the middle of a longer one is left out
+	minChunkTokens  = 800
+)
+
+// foldedMessage is one message as the summariser gets it.
+type foldedMessage struct {
+	Role    string   `json:"role"`
+	Content string   `json:"content"`
+	Calls   []string `json:"calls,omitempty"`
+}
+
+// summarise has the model make the new summary, chunk by chunk when there is too much for one call.
+func (f *folder) summarise(leaving []MessageRow) (prompt.Summary, error) {
+	limit := f.s.counter.Estimated(f.s.eng.cfg.Limits.ContextTokens)
+	head := prompt.Estimate(f.s.eng.cfg.Summarize) + f.s.memoryTokens + f.s.eng.reserve()
+	room := max(minChunkTokens, limit*3/4-head)
+	old := f.s.summary
+	var chunk []foldedMessage
+	used := 0
+	var err error
+	for _, m := range leaving {
+		fm, cost := folded(m)
+		if used > 0 && used+cost > room {
+			if old, err = f.chunk(old, chunk); err != nil {
+				return prompt.Summary{}, err
+			}
+			chunk, used = nil, 0
+		}
+		chunk, used = append(chunk, fm), used+cost
+	}
+	return f.chunk(old, chunk)
+}
+
+// folded gives a message as data for the summariser, and what it costs.
+func folded(m MessageRow) (foldedMessage, int) {
+	content := m.Content
+	if m.PromptContent != nil {
+		content = *m.PromptContent
+	}
+	if r := []rune(content); len(r) > maxFoldedChars {
+		half := maxFoldedChars / 2
+		content = string(r[:half]) + "\n[…]\n" + string(r[len(r)-half:])
+	}
+	fm := foldedMessage{Role: string(m.Role), Content: content}
+	for _, c := range m.ToolCalls {
+		fm.Calls = append(fm.Calls, c.Name+" "+c.Arguments)
+	}
+	return fm, prompt.Estimate(content) + 12*(1+len(m.ToolCalls))
+}
+
+// chunk makes the summary of the old one and some messages: one call, and one more with the error when the reply is no summary.
+func (f *folder) chunk(old prompt.Summary, messages []foldedMessage) (prompt.Summary, error) {
+	data, err := json.Marshal(map[string]any{"memory": json.RawMessage(summaryOrEmpty(old)), "messages": messages})
+	if err != nil {
+		return prompt.Summary{}, fmt.Errorf("write what is to be summarised: %w", err)
+	}
+	req := llm.Request{Model: f.model, Temperature: f.s.eng.cfg.Limits.Temperature, Messages: []llm.Message{
+		{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: f.s.eng.cfg.Summarize},
+		{Role: llm.RoleUser, Kind: llm.KindUser, Content: string(data)},
+	}}
+	text, err := f.ask(req)
+	if err != nil {
+		return prompt.Summary{}, err
+	}
+	s, bad := prompt.ParseSummary(text)
+	if bad == nil {
+		return s, nil
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "(nothing)"
+	}
+	req.Messages = append(req.Messages,
+		llm.Message{Role: llm.RoleAssistant, Kind: llm.KindAssistant, Content: text},
+		llm.Message{Role: llm.RoleUser, Kind: llm.KindNotice, Content: "[RUNTIME] That was " + oneLine(bad) + ". Answer with the JSON object only."})
+	if text, err = f.ask(req); err != nil {
+		return prompt.Summary{}, err
+	}
+	if s, bad = prompt.ParseSummary(text); bad != nil {
+		return prompt.Summary{}, fmt.Errorf("the model's summary cannot be used: %w", bad)
+	}
+	return s, nil
+}
+
+func summaryOrEmpty(s prompt.Summary) string {
+	if b := encodeSummary(s); b != nil {
+		return string(b)
+	}
+	return `{"goals":[],"facts":[],"todos":[],"unresolved":[]}`
+}
+
+// ask makes one model call of the fold and shows it as it streams.
+func (f *folder) ask(req llm.Request) (string, error) {
+	var text strings.Builder
+	for chunk, err := range f.s.eng.cfg.Model.Stream(f.ctx, req) {
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("ask the model for a summary: %w", err)
+		case chunk.Retry != nil:
+			text.Reset()
+			w := chunk.Retry
+			f.s.eng.cfg.Bus.Publish(f.event(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status}))
+			f.show(trace.DeltaData{Kind: "summary", ID: f.id, Reset: true})
+		case chunk.Text != "":
+			if text.Len()+len(chunk.Text) > maxSummaryBytes {
+				return "", &llm.Error{Kind: llm.ErrTooLarge, Message: "the summary is longer than 64 KiB"}
+			}
+			text.WriteString(chunk.Text)
+			f.show(trace.DeltaData{Kind: "summary", ID: f.id, Text: chunk.Text})
+		case chunk.Done != nil:
+			f.account(req, text.String(), chunk.Done.Usage)
+			f.emit(trace.CompactData{Phase: "summarised", DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion})
+			return text.String(), nil
+		}
+	}
+	return "", &llm.Error{Kind: llm.ErrCut, Message: "the stream ended without a reply"}
+}
+
+func (f *folder) show(d trace.DeltaData) { f.s.eng.cfg.Bus.Publish(f.event(d)) }
+
+// account counts the fold's model call: it is part of the run's budget.
+func (f *folder) account(req llm.Request, text string, u llm.Usage) {
+	use := RunUsage{Completion: prompt.Estimate(text)}
+	for _, m := range req.Messages {
+		use.Prompt += prompt.EstimateMessage(m)
+	}
+	use.Estimated = u.Prompt == nil || u.Completion == nil
+	if u.Prompt != nil {
+		use.Prompt = *u.Prompt
+	}
+	if u.Completion != nil {
+		use.Completion = *u.Completion
+	}
+	for _, to := range []*RunUsage{&f.use, f.runUsage()} {
+		to.Prompt += use.Prompt
+		to.Completion += use.Completion
+		to.Estimated = to.Estimated || use.Estimated
+	}
+}
+
+func (f *folder) runUsage() *RunUsage {
+	if f.r == nil {
+		return &RunUsage{}
+	}
+	return &f.r.row.Usage
+}
+
+// describe names what a plan does, message by message.
+func (s *session) describe(plan prompt.Plan) (leaving, shortened []trace.CompactMessage) {
+	short := map[int64]bool{}
+	for _, n := range plan.Shorten {
+		short[n] = true
+	}
+	turn := s.row.TurnCount
+	for _, m := range s.window {
+		if m.Kind == llm.KindUser {
+			turn--
+		}
+	}
+	for _, m := range s.window {
+		if m.Kind == llm.KindUser {
+			turn++
+		}
+		cm := trace.CompactMessage{N: m.N, Turn: turn, Kind: string(m.Kind), Title: titleOfMessage(m), Tokens: m.Tokens}
+		switch {
+		case short[m.N]:
+			shortened = append(shortened, cm)
+		case plan.Last > 0 && m.N >= plan.First && m.N <= plan.Last && m.N != plan.Keep:
+			leaving = append(leaving, cm)
+		}
+	}
+	return leaving, shortened
+}
+
+func titleOfMessage(m MessageRow) string {
+	switch {
+	case m.Role == llm.RoleTool:
+		return m.ToolName
+	case m.Content == "" && len(m.ToolCalls) > 0:
+		return m.ToolCalls[0].Name
+	}
+	return titleOf(m.Content)
+}
+
+// shorten makes the short forms of results: the beginning and the end of their data.
+func (s *session) shorten(ns []int64) []Shortened {
+	var out []Shortened
+	for _, n := range ns {
+		for _, m := range s.window {
+			if m.N != n {
+				continue
+			}
+			var res tools.Result
+			if json.Unmarshal([]byte(m.Content), &res) != nil {
+				res = tools.Result{OK: true, Data: json.RawMessage(m.Content)}
+			}
+			short, _, _ := tools.Limit(res, shortChars, "")
+			text := string(tools.EncodeResult(short))
+			m.Content = text
+			out = append(out, Shortened{N: n, Content: &text, Tokens: prompt.EstimateMessage(wireMessage(m))})
+		}
+	}
+	return out
+}
+
+// shortChars is what stays of a shortened result's data.
+const shortChars = 240
