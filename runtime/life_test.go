@@ -66,6 +66,13 @@ func TestCancel(t *testing.T) {
 				}
 				b.eng.Cancel("s")
 				b.eng.Cancel("nobody")
+				if name == "in the stream" {
+					for _, r := range b.store.sessions["s"].runs {
+						if r.Usage.Prompt == 0 || !r.Usage.Estimated {
+							t.Errorf("a stream that was begun cost nothing: %+v", r.Usage)
+						}
+					}
+				}
 				last := b.last("s")
 				if !strings.Contains(last.Content, tc.closing) || last.Partial != tc.partial {
 					t.Errorf("closing = %+v", last)

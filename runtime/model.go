@@ -198,6 +198,9 @@ func (r *run) account(u llm.Usage) {
 
 // noReply ends a call that brought no whole reply.
 func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
+	if !st.first.IsZero() {
+		r.account(llm.Usage{}) // it was sent and begun: somebody pays for it
+	}
 	if r.ctx.Err() != nil {
 		data.FinishReason = "cancelled"
 		data.Text = r.text
