@@ -64,11 +64,3 @@ func (h *history) newer() (string, bool) {
 
 // browsing says that the input shows an entry.
 func (h *history) browsing() bool { return h.at < len(h.entries) }
-
-// last is the newest entry.
-func (h *history) last() string {
-	if len(h.entries) == 0 {
-		return ""
-	}
-	return h.entries[len(h.entries)-1]
-}

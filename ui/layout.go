@@ -22,6 +22,7 @@ const (
 	middleWidth = 100 // chat and one more
 	leastWidth  = 40
 	leastHeight = 10
+	leastBody   = 4  // rows of the panes that input and dock leave them
 	airyHeight  = 16 // from here blank rows stand around the panes and under the input
 )
 
@@ -128,7 +129,7 @@ func arrange(w, h, inputRows, dockRows int, p panes) layout {
 	if l.airy {
 		below++
 	}
-	body := max(h-2-below-dockRows, 1)
+	body := max(h-2-below-dockRows, min(leastBody, h-2-below))
 	dockRows = h - 2 - below - body
 	l.tabs = rect{0, 0, w, 1}
 	l.meter = rect{0, 1, w, 1}
@@ -136,7 +137,7 @@ func arrange(w, h, inputRows, dockRows int, p panes) layout {
 	l.input = rect{0, 2 + body + dockRows, w, inputRows}
 	l.stat = rect{0, h - 1, w, 1}
 	l.body = rect{0, 2, w, body}
-	if l.airy {
+	if l.airy && body > leastBody {
 		l.columns(3, body-2, p)
 	} else {
 		l.columns(2, body, p)

@@ -39,6 +39,7 @@ type page struct {
 	// What it shows.
 	columns columns
 	lay     layout
+	joined  body
 
 	// What the user does.
 	edit      *input.Editor

@@ -154,11 +154,35 @@ func (p *page) body() []string {
 			blank = append(blank, s.Blank(c.bg, c.at.w))
 		}
 	}
+	if p.joined.holds(parts, l, s.Theme) {
+		return p.joined.rows
+	}
 	rows := make([]string, l.body.h)
 	for y := range rows {
 		rows[y] = joined(parts, blank, y-(l.body.h-len(parts[0]))/2, edge)
 	}
+	p.joined = body{parts: parts, lay: l, theme: s.Theme, rows: rows}
 	return rows
+}
+
+// body is the joined panes, and what they were joined of: panes hand out the same slice while nothing in them changed.
+type body struct {
+	parts [][]string
+	lay   layout
+	theme *theme.Theme
+	rows  []string
+}
+
+func (b *body) holds(parts [][]string, l layout, t *theme.Theme) bool {
+	if len(parts) != len(b.parts) || l != b.lay || t != b.theme {
+		return false
+	}
+	for i, part := range parts {
+		if was := b.parts[i]; len(part) != len(was) || len(part) > 0 && &part[0] != &was[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // joined is one row of all panes; beside them it is blank.
