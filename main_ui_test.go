@@ -254,7 +254,9 @@ func (p *play) done() {
 func (p *play) ask(text string) {
 	p.t.Helper()
 	p.Enter(text)
-	p.until("the start of the run", func(s demo.Screen) bool { return !strings.Contains(status(s), "ready") && !strings.Contains(status(s), "done") })
+	p.until("the start of the run", func(s demo.Screen) bool {
+		return !strings.Contains(status(s), "ready") && !strings.Contains(status(s), "done")
+	})
 	p.done()
 }
 
@@ -271,7 +273,6 @@ func stored[T any](p *play, read func(ctx context.Context) (T, error)) T {
 	}
 	return v
 }
-
 
 // script is a stage on a scripted model that refuses histories that are not valid.
 func script(steps ...scripted.Step) stage {
@@ -454,7 +455,9 @@ func TestTabsRunAtOnce(t *testing.T) {
 	p.Enter("the first question")
 	p.wait("⠶")
 	p.Press("ctrl+x", "n")
-	p.until("a second tab", func(s demo.Screen) bool { return strings.Contains(s.Row(0), "2 new") && s.Has("TRACE") && !s.Has("The first") })
+	p.until("a second tab", func(s demo.Screen) bool {
+		return strings.Contains(s.Row(0), "2 new") && s.Has("TRACE") && !s.Has("The first")
+	})
 	p.Enter("the second question")
 	p.wait("The second")
 	p.until("both at work", func(s demo.Screen) bool {
@@ -620,7 +623,9 @@ func TestModelTitleAndPicker(t *testing.T) {
 	p.sees("2 turns")
 	p.Type("部署")
 	p.Press("enter")
-	p.until("the session in a tab", func(s demo.Screen) bool { return strings.Contains(s.Row(0), "❯2 Grüße 部署") && s.Has("and now?") })
+	p.until("the session in a tab", func(s demo.Screen) bool {
+		return strings.Contains(s.Row(0), "❯2 Grüße 部署") && s.Has("and now?")
+	})
 	if row := p.Screen().Row(0); !strings.Contains(row, "mock-2") {
 		t.Errorf("the model of the session is lost: %s", row)
 	}

@@ -105,15 +105,17 @@ func (d *Driver) Resize(w, h int) {
 	d.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// Type presses the keys of a text, each a frame after the other.
+// Type presses the keys of a text, one for each cluster and each a frame after the other. A line feed is Ctrl+J.
 func (d *Driver) Type(text string) {
-	for _, r := range text {
-		k := tea.KeyPressMsg{Code: r, Text: string(r)}
-		switch r {
-		case '\n':
+	for text != "" {
+		cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		text = text[len(cluster):]
+		k := tea.KeyPressMsg{Code: tea.KeyExtended, Text: cluster}
+		switch r := []rune(cluster); {
+		case cluster == "\n":
 			k = tea.KeyPressMsg{Code: 'j', Mod: tea.ModCtrl}
-		case ' ':
-			k.Code = tea.KeySpace
+		case len(r) == 1:
+			k.Code = r[0]
 		}
 		d.Send(k)
 		d.Advance(FrameTime)
@@ -148,6 +150,13 @@ func (d *Driver) Enter(text string) {
 // Advance lets time go by. It ends early when the user has left.
 func (d *Driver) Advance(dur time.Duration) {
 	d.until(d.clk.Now().Add(dur), func() bool { return d.Ended() })
+}
+
+// Show lets time go by until the terminal shows the frame of now, which may have been held back; at most a few frames.
+func (d *Driver) Show() {
+	for d.stale() && !d.Ended() {
+		d.Advance(FrameTime)
+	}
 }
 
 // Wait lets time go by until the screen shows the text, at most for limit. The error is a *TimeoutError.
@@ -202,6 +211,9 @@ func (d *Driver) Repaint() Screen {
 	t.write(p.frame(d.model.View()))
 	return t.screen()
 }
+
+// View is the frame of now as the screen made it: styled rows, joined by line feeds.
+func (d *Driver) View() string { return d.model.View().Content }
 
 // Ended says that the user has left the screen.
 func (d *Driver) Ended() bool {
