@@ -111,7 +111,7 @@ func (r Reply) Hold() Reply { r.end = endHold; return r }
 // Status answers with another status than 200.
 func (r Reply) Status(code int) Reply { r.status = code; return r }
 
-// OnLeave calls f when a held or silent connection is over.
+// OnLeave calls f when the reply is over, because it was sent, broken off, or left by the client.
 func (r Reply) OnLeave(f func()) Reply { r.left = f; return r }
 
 // Bytes is the stream as a whole.

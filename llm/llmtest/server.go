@@ -98,8 +98,8 @@ func (s *Server) Close() {
 		s.mu.Lock()
 		s.closing = true
 		s.mu.Unlock()
+		_ = s.http.Close() // first, so that no reply that is held looks whole
 		close(s.closed)
-		_ = s.http.Close()
 	})
 	s.served.Wait()
 }
@@ -247,11 +247,14 @@ func (s *Server) take(req Request) Reply {
 
 // play sends a reply.
 func (s *Server) play(w http.ResponseWriter, r *http.Request, reply Reply) {
+	if reply.left != nil {
+		defer reply.left()
+	}
 	if !s.wait(r, reply.delay) {
 		return
 	}
 	if reply.end == endSilent {
-		s.hold(r, reply.left)
+		s.hold(r)
 		return
 	}
 	for name, values := range reply.header {
@@ -272,7 +275,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, reply Reply) {
 	case endFIN, endReset:
 		sever(w, reply.end == endReset)
 	case endHold:
-		s.hold(r, reply.left)
+		s.hold(r)
 	}
 }
 
@@ -327,13 +330,10 @@ func (s *Server) wait(r *http.Request, d time.Duration) bool {
 }
 
 // hold waits until the client leaves or the server closes.
-func (s *Server) hold(r *http.Request, then func()) {
+func (s *Server) hold(r *http.Request) {
 	select {
 	case <-r.Context().Done():
 	case <-s.closed:
-	}
-	if then != nil {
-		then()
 	}
 }
 

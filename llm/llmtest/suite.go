@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,10 +158,16 @@ func errorContract(err error) (broken []string) {
 	if e.Kind == "" {
 		broken = append(broken, "an error has no kind")
 	}
-	if e.Message != llm.CleanText(e.Message) {
+	if unclean(e.Message) {
 		broken = append(broken, "the message of an error is not clean: "+e.Message)
 	}
 	return broken
+}
+
+// unclean says whether a message is more than a line to read: 300 characters of a server and a few words around them.
+func unclean(s string) bool {
+	return !utf8.ValidString(s) || utf8.RuneCountInString(s) > llm.MaxErrorText+100 ||
+		strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) })
 }
 
 func doneContract(d *llm.Done) (broken []string) {

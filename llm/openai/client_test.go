@@ -460,7 +460,7 @@ func TestRedirects(t *testing.T) {
 			}
 		}
 	}
-	_, c := over(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 307) })
+	_, c := over(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect) })
 	if e := failure(t, c); e.Status != 307 {
 		t.Errorf("a loop gives %v", e)
 	}

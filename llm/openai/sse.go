@@ -34,10 +34,7 @@ func newLines(src io.Reader, max int) *lines {
 // its end. A last line without an end is given before the error that ended the stream.
 func (l *lines) next() (line []byte, part bool, err error) {
 	for {
-		if l.skipLF && len(l.rest) > 0 {
-			l.rest = bytes.TrimPrefix(l.rest, []byte("\n"))
-			l.skipLF = false
-		}
+		l.skip()
 		if i := lineEnd(l.rest); i >= 0 {
 			l.skipLF = l.rest[i] == '\r'
 			line, l.rest = l.rest[:i], l.rest[i+1:]
@@ -55,9 +52,18 @@ func (l *lines) next() (line []byte, part bool, err error) {
 		var n int
 		n, l.err = l.src.Read(l.buf)
 		l.rest = l.buf[:n]
+		l.skip()
 		if n > 0 && lineEnd(l.rest) < 0 && l.err == nil {
 			return nil, true, l.hold()
 		}
+	}
+}
+
+// skip drops the LF of a CRLF whose CR has ended a line already.
+func (l *lines) skip() {
+	if l.skipLF && len(l.rest) > 0 {
+		l.rest = bytes.TrimPrefix(l.rest, []byte("\n"))
+		l.skipLF = false
 	}
 }
 
