@@ -50,7 +50,15 @@ func newDriver(t testing.TB, w, h int, change ...func(*Options, *fake)) *driver 
 	for _, c := range change {
 		c(&opts, f)
 	}
-	d := &driver{t: t, sim: sim, f: f, m: New(opts), method: ansi.GraphemeWidth}
+	d := drive(t, sim, opts, w, h)
+	d.f = f
+	return d
+}
+
+// drive starts a screen over any engine.
+func drive(t testing.TB, sim *clock.Sim, opts Options, w, h int) *driver {
+	t.Helper()
+	d := &driver{t: t, sim: sim, m: New(opts), method: ansi.GraphemeWidth}
 	t.Cleanup(func() {
 		d.m.Close()
 		sim.Settle()
