@@ -88,10 +88,7 @@ func (s *session) park(tx Tx, cause error) (Committed, error) {
 		}
 		wait = min(2*wait, parkMost)
 		got, in, err := s.applied(tx)
-		switch {
-		case err == nil && in:
-			s.republish(tx, got)
-		case err == nil:
+		if err == nil && !in {
 			got, err = s.attempt(tx)
 		}
 		if err == nil {
@@ -102,22 +99,6 @@ func (s *session) park(tx Tx, cause error) (Committed, error) {
 			return Committed{}, err
 		}
 		cause = err
-	}
-}
-
-// republish tells the events of a transaction that is in although its commit reported an error: the store told nobody.
-func (s *session) republish(tx Tx, got Committed) {
-	for i, ev := range tx.Events {
-		ev.Seq = got.FirstSeq + int64(i)
-		switch d := ev.Data.(type) {
-		case trace.RunStartData:
-			d.N = got.LastN
-			ev.Data = d
-		case trace.AnswerData:
-			d.N = got.LastN
-			ev.Data = d
-		}
-		s.eng.cfg.Bus.Publish(ev)
 	}
 }
 

@@ -260,7 +260,7 @@ func (f *folder) commit(plan prompt.Plan, summary prompt.Summary, pins []PinRow,
 
 // take brings the session's memory and window to where a fold left them.
 func (s *session) take(row Fold, summary prompt.Summary) {
-	s.row.WindowFrom, s.row.KeepN = row.From, row.Keep
+	s.row.WindowFrom, s.row.KeepN, s.row.Summary = row.From, row.Keep, row.SummaryAfter
 	s.remember(summary)
 	short := map[int64]Shortened{}
 	for _, sh := range row.Shorten {

@@ -28,6 +28,8 @@ type memStore struct {
 	// fail is asked before and after each commit; what it returns is the commit's error.
 	fail func(tx runtime.Tx, after bool) error
 	held map[string]bool
+	// published says whose events were told.
+	published map[string]bool
 }
 
 type memSession struct {
@@ -46,7 +48,7 @@ type memSession struct {
 }
 
 func newMemStore() *memStore {
-	return &memStore{sessions: map[string]*memSession{}, held: map[string]bool{}, publish: func(...trace.Event) {}}
+	return &memStore{sessions: map[string]*memSession{}, held: map[string]bool{}, published: map[string]bool{}, publish: func(...trace.Event) {}}
 }
 
 var errDisk = errors.New("disk I/O error")
@@ -99,6 +101,7 @@ func (m *memStore) Commit(_ context.Context, tx runtime.Tx) (runtime.Committed, 
 			return runtime.Committed{}, err
 		}
 	}
+	m.published[tx.ID] = true
 	m.publish(tx.Events...)
 	return got, nil
 }
@@ -265,6 +268,14 @@ func (m *memStore) Applied(_ context.Context, session, tx string) (runtime.Commi
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	got, ok := m.sessions[session].applied[tx]
+	if ok && !m.published[tx] {
+		for _, c := range m.commits {
+			if c.ID == tx {
+				m.published[tx] = true
+				m.publish(c.Events...)
+			}
+		}
+	}
 	return got, ok, nil
 }
 

@@ -237,7 +237,8 @@ type Store interface {
 	ReleaseSession(ctx context.Context, id string, f Fence) error
 	// Commit applies tx in one transaction. An error other than ErrFenced, ErrConstraint, ErrClosed means: outcome unknown.
 	Commit(ctx context.Context, tx Tx) (Committed, error)
-	// Applied says whether the transaction is in, after the connections were opened anew.
+	// Applied says whether the transaction is in, after the connections were opened anew. When it is and its commit had
+	// failed here, its events are published now.
 	Applied(ctx context.Context, sessionID, txID string) (Committed, bool, error)
 	// Window gives the messages of the prompt: the kept user message and all from window_from on, in order.
 	Window(ctx context.Context, sessionID string) ([]MessageRow, error)

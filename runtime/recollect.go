@@ -192,7 +192,7 @@ func (s *session) undoFold() error {
 	if _, err := s.commit(tx); err != nil {
 		return err
 	}
-	s.row.WindowFrom, s.row.KeepN = last.WasFrom, last.WasKeep
+	s.row.WindowFrom, s.row.KeepN, s.row.Summary = last.WasFrom, last.WasKeep, last.SummaryBefore
 	s.window, s.lastFold = back, ""
 	if f := newestFold(folds[1:]); f != nil && f.ID != last.ID {
 		s.lastFold = f.ID

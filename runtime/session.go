@@ -384,6 +384,9 @@ func (s *session) finished(r *run) {
 		ctx, cancel := s.eng.storeContext()
 		defer cancel()
 		// What is stored is the truth now; a failure here shows up at the next request.
+		if row, err := s.eng.cfg.Store.OpenSession(ctx, s.id, s.eng.cfg.User, false); err == nil {
+			s.row = row
+		}
 		_ = s.load(ctx)
 	}
 	s.mu.Lock()

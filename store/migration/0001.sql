@@ -125,6 +125,12 @@ CREATE TABLE compactions (
   reason         TEXT NOT NULL DEFAULT '',
   first_n        INTEGER NOT NULL,
   last_n         INTEGER NOT NULL,
+  -- The window's bounds after and before, and the results that were shortened, for the way back.
+  window_from    INTEGER NOT NULL DEFAULT 1,
+  keep_n         INTEGER NOT NULL DEFAULT 0,
+  was_from       INTEGER NOT NULL DEFAULT 1,
+  was_keep       INTEGER NOT NULL DEFAULT 0,
+  shortened      TEXT NOT NULL DEFAULT '[]',
   tokens_before  INTEGER NOT NULL DEFAULT 0,
   tokens_after   INTEGER NOT NULL DEFAULT 0,
   summary_before TEXT,
