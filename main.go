@@ -114,6 +114,8 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
 		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults,
+		Memory: st, Summarize: assets.SummarizePrompt(),
+		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
 	app.Agent, app.Feed = engine, bus
 	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error { return screen(ctx, cfg, clk, app, notes, s) }
@@ -135,6 +137,9 @@ func (w wiring) limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 			Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Cost: cfg.MaxRunCost, Deadline: cfg.RunDeadline,
 		},
 		ContextTokens: cfg.MaxCtxTokens, RawTurns: cfg.MaxRawTurns, ResultChars: resultChars, Temperature: &cfg.LLMTemperature,
+	}
+	if cfg.Compact == config.CompactOff {
+		l.Fold = runtime.FoldOff
 	}
 	if o.Headless {
 		l.ParkLimit = cmp.Or(w.park, parkLimit)
