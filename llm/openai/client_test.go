@@ -183,6 +183,7 @@ func TestWatchdogSeesLife(t *testing.T) {
 		event := string(llmtest.Stream(llmtest.Text("whole")).Bytes())
 		srv.Push(llmtest.Stream(
 			llmtest.Comment("PROCESSING").After(50*time.Second), llmtest.Comment("PROCESSING").After(50*time.Second),
+			llmtest.Text("").After(50*time.Second), llmtest.Usage(1, 1, -1).After(50*time.Second),
 			llmtest.Raw(event[:10]).After(50*time.Second), llmtest.Raw(event[10:20]).After(50*time.Second), llmtest.Raw(event[20:]).After(50*time.Second),
 			llmtest.Finish("stop").After(50*time.Second), llmtest.DoneMark()))
 		if reply, err := ask(t, watched); err != nil || reply.Text != "whole" {

@@ -74,6 +74,7 @@ type decoder struct {
 	finish          string
 	size            int
 	seen            bool // a chunk was decoded
+	told            bool // something was told since the event began
 	stray           []byte
 	multi           bool // stray is more than one line
 	alien           bool // there was JSON that belongs to no event
@@ -100,7 +101,10 @@ func (d *decoder) decode(src io.Reader) (*llm.Done, error) {
 			}
 			return d.done()
 		default:
-			err = d.event(fr)
+			d.told = false
+			if err = d.event(fr); err == nil && !d.told {
+				err = d.out(llm.Chunk{}) // it said nothing, but it came
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -109,6 +113,7 @@ func (d *decoder) decode(src io.Reader) (*llm.Done, error) {
 }
 
 func (d *decoder) out(c llm.Chunk) error {
+	d.told = true
 	if !d.tell(c) {
 		return errStopped
 	}
