@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"vitrine/ui/line"
@@ -25,8 +26,8 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 			line.Say(theme.Text, fmt.Sprintf("open in process %d; Enter asks again", p.held))})
 	}
 	if u := p.unsaved; u != nil {
-		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, "NOT SAVED  "), line.Say(theme.Text, s.Text(u.Message))})
-		add([]line.Span{line.Say(theme.Faint, "   This tab waits. Text and input stay here until stored. "+s.Text(u.Todo))})
+		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Text(u.Message))+"  "), line.Say(theme.Text, s.Text(u.Why))})
+		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(u.Todo))})
 	}
 	p.questionRows(add)
 	p.completionRows(add)

@@ -10,11 +10,10 @@ type pageMsg interface{ session() string }
 
 // What commands bring back.
 type (
-	// tabsMsg is what was open when the program left last; fresh is the id of a session to make.
+	// tabsMsg is what was open when the program left last.
 	tabsMsg struct {
-		tabs  runtime.Tabs
-		fresh string
-		err   error
+		tabs runtime.Tabs
+		err  error
 	}
 	// newTabMsg is a session that was made for a new tab, at the place of the tab that it replaces or -1.
 	newTabMsg struct {

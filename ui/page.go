@@ -147,7 +147,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		p.run.active = false // its end was told of before the events that were read
 	}
 	if s.Run != nil {
-		p.run.resume(*s.Run, s.Running || s.HeldBy != 0)
+		p.run.resume(*s.Run, s.Running)
 		if !s.Running && s.HeldBy == 0 {
 			p.interrupted = s.Run
 		}
@@ -229,7 +229,10 @@ func (p *page) event(e trace.Event) tea.Cmd {
 	case trace.InputQueuedData:
 		p.queue(d, e.TS)
 	case trace.ErrorData:
-		if !d.Stored {
+		switch {
+		case d.Code == "saved":
+			p.unsaved = nil
+		case !d.Stored:
 			p.unsaved = &d
 		}
 	}

@@ -55,6 +55,9 @@ func (p *page) follow(msg followedMsg) tea.Cmd {
 	for _, e := range msg.events {
 		cmds = append(cmds, p.event(e))
 	}
+	if len(msg.events) > 0 && p.run.id != "" && p.run.ended.IsZero() {
+		p.run.active = true // the other process works on it
+	}
 	return tea.Batch(append(cmds, p.followed())...)
 }
 

@@ -110,10 +110,9 @@ func TestChatScrolls(t *testing.T) {
 	}
 	d.seesNot("answer 10")
 	// The place holds while text comes below.
-	before := d.grid()[6][:40]
 	d.enter("more")
 	d.press("pgup", "pgup")
-	before = d.grid()[6][:40]
+	before := d.grid()[6][:40]
 	d.f.stream(d.id(), strings.Repeat("words and words ", 300))
 	d.short()
 	if got := d.grid()[6][:40]; got != before {

@@ -108,7 +108,7 @@ func (m *Model) statusRow() string {
 	if m.chord {
 		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+m.chordHint())})
 	}
-	facts := statusFacts{run: p.run, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.id != ""}
+	facts := statusFacts{run: p.run, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
 	switch {
 	case m.quit.leaving:
 		facts.extra = "saving and leaving"

@@ -61,7 +61,7 @@ func (e *Editor) Key(k tea.KeyPressMsg) bool {
 }
 
 func (e *Editor) move(k tea.KeyPressMsg) bool {
-	to := e.at
+	var to int
 	switch {
 	case key.Matches(k, e.keys.Left):
 		to = e.prev()
