@@ -396,7 +396,8 @@ func (r *run) collapse(err error) error {
 	return nil
 }
 
-func unprintable(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
+// unprintable says that a title cannot hold r. A joiner may stand between what it joins.
+func unprintable(r rune) bool { return r != '\u200d' && (!unicode.IsPrint(r) || unicode.IsSpace(r)) }
 
 // emptyObject stands for arguments that were not executed.
 var emptyObject = json.RawMessage(`{}`)

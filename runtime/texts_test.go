@@ -51,8 +51,9 @@ func TestTitles(t *testing.T) {
 		"\n  \n what is it": "what is it",
 		"a very long first line that goes on and on, and on, and on": "a very long first line that goes on and",
 		"部署计划在周五下午三点之前完成，然后通知运维团队并更新文档，再检查一遍所有的配置文件和日志输出内容":          "部署计划在周五下午三点之前完成，然后通知运维团队并更新文档，再检查一遍所有的配置文件",
-		"\x1b[31mred": "[31mred",
-		"\u200b":      "untitled",
+		"\x1b[31mred":              "[31mred",
+		"\u200b":                   "untitled",
+		"first 👨\u200d👩\u200d👧 部署": "first 👨\u200d👩\u200d👧 部署",
 	}
 	for in, want := range tests {
 		b := newBed(t, scripted.Text("ok"))

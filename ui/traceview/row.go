@@ -12,6 +12,9 @@ import (
 // grid is the columns of a row: the marker and the name, the bar, time, tokens, and one cell that stays free.
 type grid struct{ label, bar, time, tokens int }
 
+// toolName is the room that a tool's row takes up to the end of "search_mock".
+const toolName = 18
+
 // columns divides w cells. The narrower, the less is shown: first the bar goes, then the tokens, then the time.
 func columns(w int) grid {
 	g := grid{time: 7, tokens: 7}
@@ -20,7 +23,7 @@ func columns(w int) grid {
 	case room >= 70:
 		g.label = 34
 	case room >= 19:
-		g.label = min(20, room*2/3)
+		g.label = min(20, max(toolName, room*2/3)) // names matter more than bars
 	case room >= 8:
 		g.label = room
 	case w >= 16:
@@ -33,7 +36,7 @@ func columns(w int) grid {
 	if g.tokens > 0 {
 		g.bar = room - g.label
 	}
-	if g.bar < 4 {
+	if g.bar < 3 {
 		g.label += g.bar
 		g.bar = 0
 	}

@@ -91,6 +91,17 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// The narrower the pane the less is shown, but a tool keeps its name.
+func TestNarrow(t *testing.T) {
+	for _, w := range []int{36, 44, 51} {
+		v := view(w, 20)
+		v.Load(script(7, t0))
+		if s := plain(v); !strings.Contains(s, "search_mock ") || !strings.Contains(s, "41 ms") {
+			t.Errorf("at %d:\n%s", w, s)
+		}
+	}
+}
+
 func TestKeys(t *testing.T) {
 	v := view(60, 30)
 	v.Load(append(script(6, t0), script(7, t0.Add(time.Minute))...))
