@@ -42,6 +42,7 @@ type quitState struct {
 	waiting bool // for runs to end
 	leaving bool // the engine shuts down
 	done    bool // it has
+	err     error
 	// background are sessions whose tabs were closed while their run goes on to its end.
 	background map[string]bool
 }
@@ -220,7 +221,7 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		m.cancel()
 		return tea.Quit
 	case shutdownMsg:
-		m.quit.done = true
+		m.quit.done, m.quit.err = true, msg.err
 		m.cancel()
 		return tea.Quit
 	}

@@ -265,7 +265,10 @@ func (p *page) enter() tea.Cmd {
 		p.setInputKeepingTry(suggestions()[p.try].text)
 	}
 	text := strings.TrimSpace(p.edit.Text())
-	if text == "" {
+	switch {
+	case text == "" && p.held != 0:
+		return p.reload() // perhaps it is free now
+	case text == "":
 		return nil
 	}
 	if c, arg, ok := p.slash(text); ok {

@@ -192,7 +192,10 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		return m.goTo(i)
 	}
 	switch at := p.lay.at(e.X, e.Y); at {
-	case paneInput, paneChat, paneTrace, paneTodos:
+	case paneChat:
+		p.focusOn(at)
+		p.columns.chat.Click(e.Y - p.lay.chat.y)
+	case paneInput, paneTrace, paneTodos:
 		p.focusOn(at)
 	}
 	return nil

@@ -59,11 +59,11 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	if shut := m.shutDown(); err == nil {
 		err = shut
 	}
-	if line := m.Farewell(); line != "" && g.fault == nil {
+	if line := m.Farewell(); line != "" && err == nil {
 		fmt.Fprintln(opts.Output, line)
 	}
 	if err != nil && g.fault == nil {
-		return fmt.Errorf("show the screen: %w", err)
+		return fmt.Errorf("leave the screen: %w", err)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func programOptions(clk clock.Clock) []tea.ProgramOption {
 // shutDown ends the engine when the model did not come to it; runs are left to be resumed.
 func (m *Model) shutDown() error {
 	if m.quit.done {
-		return nil
+		return m.quit.err
 	}
 	ctx, cancel := m.env.clk.WithTimeout(context.Background(), saveWithin)
 	defer cancel()

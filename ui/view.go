@@ -43,7 +43,7 @@ func (m *Model) View() tea.View {
 func (m *Model) frame() (string, *tea.Cursor) {
 	p, s := m.page(), m.env.style
 	p.edit.SetWidth(m.w - inputIndent - 1)
-	dock := p.dockRows(m.w, m.notices)
+	dock := append(p.dockRows(m.w, m.notices), m.chordRows()...)
 	l := arrange(m.w, m.h, p.edit.Height(), len(dock), m.env.panes)
 	p.lay = l
 	if l.tiny {
@@ -106,7 +106,11 @@ func (m *Model) todosWord() string {
 func (m *Model) statusRow() string {
 	p, s := m.page(), m.env.style
 	if m.chord {
-		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+m.chordHint())})
+		hint := m.chordHint()
+		if s.Metrics.Width(hint) > m.w-2 {
+			hint = "Ctrl+X waits for a letter  Esc back"
+		}
+		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+hint)})
 	}
 	facts := statusFacts{run: p.run, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
 	switch {
@@ -124,6 +128,19 @@ func (m *Model) statusRow() string {
 		facts.extra = p.run.retryText(m.env.now)
 	}
 	return statusRow(s, m.w, p.said, facts, m.hints())
+}
+
+// chordRows lists the letters of Ctrl+X above the input where the status line has no room for them.
+func (m *Model) chordRows() []string {
+	s, hint := m.env.style, m.chordHint()
+	if !m.chord || s.Metrics.Width(hint) <= m.w-2 {
+		return nil
+	}
+	var rows []string
+	for _, part := range s.Metrics.Wrap(hint, max(m.w-2, 1)) {
+		rows = append(rows, s.Row(theme.OnRaised, m.w, []line.Span{line.Say(theme.Accent, " "+part)}))
+	}
+	return rows
 }
 
 // hints name the keys that matter now, the most important last.
