@@ -106,7 +106,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	})
 	kept := bus.SubscribeKept(keptBuffer)
 	file.Go(func() { writer.Run(context.Background(), kept) })
-	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: st, NewID: newID}), w.tools...)...)
+	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID}), w.tools...)...)
 	executor := tools.NewExecutor(clk, registry, tools.Config{OnPanic: func(tool string, value any, stack []byte) {
 		logPanic(cfg, clk, "tool "+tool, value, stack)
 	}})

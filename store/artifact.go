@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"vitrine/runtime"
+	"vitrine/tools"
 )
 
 // addArtifacts keeps the transaction's large outputs.
@@ -32,4 +35,30 @@ func (s *Store) Artifact(ctx context.Context, sessionID, handle string) (runtime
 	}
 	a.CreatedAt = fromMicros(created)
 	return a, nil
+}
+
+// ReadArtifact implements tools.ArtifactReader.
+func (s *Store) ReadArtifact(ctx context.Context, sessionID, handle string) (a tools.Artifact, content string, ok bool, err error) {
+	row, err := s.Artifact(ctx, sessionID, handle)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return a, "", false, nil
+	}
+	if err != nil {
+		return a, "", false, err
+	}
+	return tools.Artifact{Handle: row.Handle, Tool: row.Tool, Bytes: len(row.Content)}, row.Content, true, nil
+}
+
+const artifactsQuery = `SELECT handle, tool, octet_length(content) FROM artifacts WHERE session_id = ? ORDER BY rowid DESC LIMIT ?`
+
+func scanArtifact(rows *sql.Rows) (tools.Artifact, error) {
+	var a tools.Artifact
+	err := rows.Scan(&a.Handle, &a.Tool, &a.Bytes)
+	return a, err
+}
+
+// ListArtifacts implements tools.ArtifactReader.
+func (s *Store) ListArtifacts(ctx context.Context, sessionID string, limit int) ([]tools.Artifact, error) {
+	out, _, err := list(ctx, s, scanArtifact, artifactsQuery, sessionID, min(limit, pageRows))
+	return out, reading("artifacts", sessionID, err)
 }

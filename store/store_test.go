@@ -214,6 +214,17 @@ func TestCommitStoresEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, tx.Artifacts[0], art)
+	named, err := r.ListArtifacts(ctx, "s1", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, []tools.Artifact{{Handle: "a1", Tool: "todo", Bytes: 4}}, named)
+	if a, text, ok, err := r.ReadArtifact(ctx, "s1", "a1"); err != nil || !ok || text != "long" || a != named[0] {
+		t.Errorf("read: %+v %q %v %v", a, text, ok, err)
+	}
+	if _, _, ok, err := r.ReadArtifact(ctx, "s2", "a1"); ok || err != nil {
+		t.Errorf("another session reads it: %v %v", ok, err)
+	}
 	events, err := r.Events(ctx, "s1", "", 0, 10)
 	if err != nil {
 		t.Fatal(err)
@@ -254,6 +265,8 @@ func TestReadersAfterClose(t *testing.T) {
 		"Todos":          func() error { _, err := r.Todos(ctx, "s1"); return err },
 		"Sessions":       func() error { _, err := r.Sessions(ctx, "ann"); return err },
 		"Artifact":       func() error { _, err := r.Artifact(ctx, "s1", "a"); return err },
+		"ReadArtifact":   func() error { _, _, _, err := r.ReadArtifact(ctx, "s1", "a"); return err },
+		"ListArtifacts":  func() error { _, err := r.ListArtifacts(ctx, "s1", 1); return err },
 	} {
 		if err := call(); !errors.Is(err, runtime.ErrClosed) {
 			t.Errorf("%s after Close: %v, want ErrClosed", name, err)

@@ -100,12 +100,29 @@ type cutData struct {
 	Bytes int `json:"bytes"`
 	// Artifact is the handle under which the whole is kept; empty when it is not.
 	Artifact string `json:"artifact,omitempty"`
+	// Rest tells the model how to get at what is left out.
+	Rest string `json:"rest,omitempty"`
+}
+
+// ArtifactTool is the name of the tool that reads what was left out of a result.
+const ArtifactTool = "artifact"
+
+// restNote stands beside a handle.
+const restNote = "the tool " + ArtifactTool + " reads the rest by this handle"
+
+// frameOf is what a cut result holds but for head and tail.
+func frameOf(size int, artifact string) cutData {
+	c := cutData{Bytes: size, Artifact: artifact}
+	if artifact != "" {
+		c.Rest = restNote
+	}
+	return c
 }
 
 // Limit shortens the data of a result to maxChars characters of JSON. When it was longer (cut), short holds
-// {"head","tail","bytes","artifact"} in its place, both parts cut between grapheme clusters, and full is the whole to keep
-// under the handle artifact: the text itself when the data is a string, else its JSON. Below some 200 characters the frame
-// alone may be longer than maxChars.
+// {"head","tail","bytes","artifact","rest"} in its place, both parts cut between grapheme clusters, and full is the whole to
+// keep under the handle artifact: the text itself when the data is a string, else its JSON. Below some 250 characters the
+// frame alone may be longer than maxChars.
 func Limit(r Result, maxChars int, artifact string) (short Result, full string, cut bool) {
 	if len(r.Data) == 0 {
 		return r, "", false
@@ -120,19 +137,57 @@ func Limit(r Result, maxChars int, artifact string) (short Result, full string, 
 	if json.Unmarshal(data, &text) == nil {
 		full = text
 	}
-	frame, err := encodeJSON(cutData{Bytes: len(full), Artifact: artifact})
+	r.Data, r.Truncated = cutTo(frameOf(len(full), artifact), full, full, maxChars), true
+	return r, full, true
+}
+
+// Shorten makes the data of a result that was stored already fit into maxChars characters of JSON. A result that Limit cut keeps
+// its handle; another one is cut with the handle artifact, and full is the whole to keep under it. short is false when nothing
+// was to be done.
+func Shorten(r Result, maxChars int, artifact string) (shorter Result, full string, short bool) {
+	var c cutData
+	if !r.Truncated || json.Unmarshal(r.Data, &c) != nil || c.Bytes == 0 || utf8.RuneCount(r.Data) <= maxChars {
+		if r, full, short = Limit(r, maxChars, artifact); !short {
+			full = ""
+		}
+		return r, full, short
+	}
+	r.Data = cutTo(frameOf(c.Bytes, c.Artifact), c.Head, c.Tail, maxChars)
+	return r, "", true
+}
+
+// cutTo fills a frame with the beginning of head and the end of tail, within maxChars characters of JSON.
+func cutTo(c cutData, head, tail string, maxChars int) json.RawMessage {
+	frame, err := encodeJSON(c)
 	if err != nil {
 		frame = nil
 	}
 	room := max(0, maxChars-utf8.RuneCount(frame))
-	c := cutData{Bytes: len(full), Artifact: artifact}
-	c.Head, c.Tail = ends(full, room-room/3, room/3)
+	if head == tail {
+		c.Head, c.Tail = ends(head, room-room/3, room/3)
+	} else {
+		c.Head, _ = ends(head, room-room/3, 0)
+		_, c.Tail = ends(tail, 0, room/3)
+	}
 	b, err := encodeJSON(c)
 	if err != nil {
-		b = frame
+		return frame
 	}
-	r.Data, r.Truncated = b, true
-	return r, full, true
+	return b
+}
+
+// Fit gives how many bytes of the beginning of s cost at most maxChars characters inside a JSON string, cut between grapheme
+// clusters, and what they cost.
+func Fit(s string, maxChars int) (n, cost int) {
+	for it := graphemes.FromString(s); it.Next(); {
+		v := it.Value()
+		c := jsonCost(v)
+		if cost+c > maxChars {
+			break
+		}
+		n, cost = n+len(v), cost+c
+	}
+	return n, cost
 }
 
 // ends gives the longest beginning and end of s that cost at most head and tail characters as JSON, cut between clusters.

@@ -124,7 +124,7 @@ func TestLimit(t *testing.T) {
 	if short, full, _ := Limit(obj, 500, "a"); !json.Valid([]byte(full)) || !json.Valid(short.Data) {
 		t.Error("an object is kept as its JSON")
 	}
-	if short, _, cut := Limit(obj, 10, "a"); !cut || !json.Valid(short.Data) || len(short.Data) > 60 {
+	if short, _, cut := Limit(obj, 10, "a"); !cut || !json.Valid(short.Data) || len(short.Data) > 120 {
 		t.Errorf("no room: %s", short.Data)
 	}
 }
@@ -134,7 +134,7 @@ func TestLimitGraphemes(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{"a", "\"", "\\", "\n", "\r\n", "\t", "\x01", "\x7f", "\u2028", "é", "e\u0301", "中", "😀", "👨‍👩‍👧‍👦", "🇩🇪", "❤️", "👍🏽", "각", "<"})
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(pieces, 250, 600).Draw(rt, "text"), "")
-		limit := rapid.IntRange(80, 400).Draw(rt, "limit")
+		limit := rapid.IntRange(150, 400).Draw(rt, "limit")
 		data, err := encodeJSON(text)
 		if err != nil {
 			rt.Fatal(err)
@@ -226,4 +226,36 @@ func TestCleanLine(t *testing.T) {
 			rt.Fatalf("%q gave %q", s, got)
 		}
 	})
+}
+
+// A cut result names its handle and the tool that reads it, also after it was shortened again; one that was whole gets a handle.
+func TestShorten(t *testing.T) {
+	text := strings.Repeat("beginning ", 400) + strings.Repeat(" the end", 400)
+	r, _, _ := Limit(NewResult(Output{Data: text}, nil), 2000, "a-1")
+	for range 2 {
+		var full string
+		var short bool
+		if r, full, short = Shorten(r, 400, "a-2"); full != "" {
+			t.Error("a part is kept as the whole")
+		}
+		var c cutData
+		if err := json.Unmarshal(r.Data, &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Artifact != "a-1" || !strings.Contains(c.Rest, "tool artifact") || c.Bytes != len(text) || !strings.HasPrefix(text, c.Head) || !strings.HasSuffix(text, c.Tail) ||
+			c.Head == "" || c.Tail == "" || utf8.RuneCount(r.Data) > 400 {
+			t.Errorf("short %v: %s", short, r.Data)
+		}
+	}
+	whole := NewResult(Output{Data: map[string]string{"k": strings.Repeat("v", 900)}}, nil)
+	s, full, short := Shorten(whole, 400, "a-3")
+	if !short || full != string(whole.Data) || !strings.Contains(string(s.Data), `"a-3"`) || !s.Truncated {
+		t.Errorf("%v %s", short, s.Data)
+	}
+	if s, _, short := Shorten(NewResult(Output{Data: 1}, nil), 400, "a"); short || string(s.Data) != "1" {
+		t.Errorf("%v %s", short, s.Data)
+	}
+	if s, _, _ := Limit(whole, 400, ""); strings.Contains(string(s.Data), "rest") {
+		t.Errorf("it promises a rest that is not kept: %s", s.Data)
+	}
 }

@@ -119,6 +119,21 @@ type TodoReader interface {
 	Todos(ctx context.Context, sessionID string) ([]Todo, error)
 }
 
+// Artifact names a large output that is kept outside the prompt.
+type Artifact struct {
+	// Handle is what the model calls it by, Tool is whose output it is.
+	Handle, Tool string
+	Bytes        int
+}
+
+// ArtifactReader gives the large outputs of a session, of no other one. The store implements it.
+type ArtifactReader interface {
+	// ReadArtifact gives an artifact with the whole of it; ok is false when the session has none of that handle.
+	ReadArtifact(ctx context.Context, sessionID, handle string) (a Artifact, content string, ok bool, err error)
+	// ListArtifacts gives up to limit artifacts, the newest first.
+	ListArtifacts(ctx context.Context, sessionID string, limit int) ([]Artifact, error)
+}
+
 // Tool is one tool. New makes it.
 type Tool interface {
 	Name() string

@@ -1,4 +1,5 @@
-// Package builtin holds the tools that need nothing outside of the program: calculator, search_mock and todo.
+// Package builtin holds the tools that need nothing outside of the program: calculator, search_mock, todo and
+// artifact.
 //
 // Each tool is one file with a constructor; All is the one place where they are registered.
 package builtin
@@ -15,11 +16,13 @@ type Deps struct {
 	Corpus fs.FS
 	// Todos reads a session's list.
 	Todos tools.TodoReader
+	// Artifacts reads a session's large outputs.
+	Artifacts tools.ArtifactReader
 	// NewID gives the ids of new todos. It is safe for concurrent use.
 	NewID func() string
 }
 
 // All makes every tool of this package.
 func All(d Deps) []tools.Tool {
-	return []tools.Tool{Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID)}
+	return []tools.Tool{Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID), Artifact(d.Artifacts)}
 }

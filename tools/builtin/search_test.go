@@ -274,8 +274,8 @@ func TestTerms(t *testing.T) {
 }
 
 func TestAll(t *testing.T) {
-	r := tools.NewRegistry(All(Deps{Corpus: assets.Corpus(), Todos: lists{}, NewID: func() string { return "id" }})...)
-	if diff := cmp.Diff([]string{"calculator", "search_mock", "todo"}, r.Names()); diff != "" {
+	r := tools.NewRegistry(All(Deps{Corpus: assets.Corpus(), Todos: lists{}, Artifacts: shelf{}, NewID: func() string { return "id" }})...)
+	if diff := cmp.Diff([]string{"artifact", "calculator", "search_mock", "todo"}, r.Names()); diff != "" {
 		t.Error(diff)
 	}
 	for _, s := range r.Specs() {
