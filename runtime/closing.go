@@ -142,7 +142,7 @@ func (r *run) exhausted() *trace.ErrorData {
 	case ReasonContext:
 		m := r.s.measure()
 		f.Message = fmt.Sprintf("the context is full: %d of %d tokens", m.Used(), m.Limit)
-		f.Why = fmt.Sprintf("system prompt and tools %d, messages %d, kept for the reply %d (AGENT_MAX_CTX_TOKENS)", m.System, m.Window, r.s.eng.reserve())
+		f.Why = fmt.Sprintf("system prompt and tools %d, messages %d, kept for the reply %d (AGENT_MAX_CTX_TOKENS)", m.System, m.Window, r.s.reserve())
 		f.Todo = "/new starts an empty session; a larger AGENT_MAX_CTX_TOKENS gives this one more room."
 	default:
 		f.Message = "the run's budget is used up"

@@ -279,9 +279,6 @@ func (e *Engine) Shutdown(ctx context.Context, leave bool) error {
 	return nil
 }
 
-// reserve is what a reply is given within the context, in tokens.
-func (e *Engine) reserve() int { return min(1024, e.cfg.Limits.ContextTokens/8) }
-
 // storeContext is what writes run under: a run's cancel never ends a commit.
 func (e *Engine) storeContext() (context.Context, context.CancelFunc) {
 	return e.cfg.Clock.WithTimeout(context.Background(), commitDeadline)

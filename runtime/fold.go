@@ -73,7 +73,7 @@ func (s *session) items() []prompt.Item {
 func (s *session) room() prompt.Room {
 	l := s.eng.cfg.Limits
 	return prompt.Room{
-		Fixed: s.eng.fixed + s.memoryTokens + s.eng.reserve(), Limit: s.counter.Estimated(l.ContextTokens), RawTurns: l.RawTurns,
+		Fixed: s.eng.fixed + s.memoryTokens + s.reserve(), Limit: s.counter.Estimated(s.limit()), RawTurns: l.RawTurns,
 		Memory: max(0, foldLimit-s.memoryTokens),
 	}
 }
@@ -110,7 +110,7 @@ func (f *folder) fold() error {
 		return &RefusedError{Why: "there is nothing to fold: only the newest turn is in the window"}
 	}
 	before := f.s.eng.fixed + f.s.memoryTokens + plan.Before
-	start := trace.CompactData{Phase: "started", FirstN: plan.First, LastN: plan.Last, TokensBefore: f.s.tokens(before), Limit: f.s.eng.cfg.Limits.ContextTokens}
+	start := trace.CompactData{Phase: "started", FirstN: plan.First, LastN: plan.Last, TokensBefore: f.s.tokens(before), Limit: f.s.limit()}
 	start.Leaving, start.Shortened = f.s.describe(plan)
 	f.emit(start)
 	summary, changes, pins, err := f.remember(plan)
@@ -260,7 +260,10 @@ func (f *folder) commit(plan prompt.Plan, summary prompt.Summary, pins []PinRow,
 
 // take brings the session's memory and window to where a fold left them.
 func (s *session) take(row Fold, summary prompt.Summary) {
+	s.mu.Lock()
 	s.row.WindowFrom, s.row.KeepN, s.row.Summary = row.From, row.Keep, row.SummaryAfter
+	s.mu.Unlock()
+	s.sent.moved(breakFold)
 	s.remember(summary)
 	short := map[int64]Shortened{}
 	for _, sh := range row.Shorten {

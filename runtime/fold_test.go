@@ -438,3 +438,44 @@ func TestCrashInAFold(t *testing.T) {
 		}
 	}
 }
+
+// The inspector shows exactly what the next request holds: the parts in order, what was sent before, and what a fold would do.
+func TestContextView(t *testing.T) {
+	b := newBed(t, foldModel(nil, func(int) string { return fact("remembered") }))
+	b.cfg.Limits.RawTurns = 2
+	b.run(func(ctx context.Context) {
+		b.ask(ctx, "s", "Never deploy on Friday. "+strings.Repeat("with words ", 40))
+		for i := range 3 {
+			b.ask(ctx, "s", fmt.Sprintf("q%d", i))
+		}
+		v, err := b.eng.Context(ctx, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		sum := 0
+		for _, p := range v.Parts {
+			kinds = append(kinds, p.Kind+" "+string(p.Fate))
+			sum += p.Tokens
+		}
+		want := []string{"system stays", "tools stays", "memory rebuilt", "user leaves", "assistant leaves", "user stays", "assistant stays"}
+		if d := cmp.Diff(want, kinds); d != "" {
+			t.Error(d)
+		}
+		if diff := sum - v.Meter.Used(); diff < -3 || diff > 3 {
+			t.Errorf("the parts are %d tokens, the meter says %d", sum, v.Meter.Used())
+		}
+		if !v.Parts[3].Sent || v.Parts[len(v.Parts)-1].Sent || len(v.Pins) != 1 || !v.FoldAuto {
+			t.Errorf("view = %+v", v)
+		}
+		b.ask(ctx, "s", "next")
+		reqs := b.model.Requests()
+		last := reqs[len(reqs)-1].Messages
+		if last[0].Content != v.Parts[0].Content {
+			t.Error("the system prompt differs from what was shown")
+		}
+		if _, err := b.eng.Context(ctx, "nobody"); !errors.Is(err, runtime.ErrNotFound) {
+			t.Errorf("context of nobody: %v", err)
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"fmt"
+
 	"vitrine/llm"
 	"vitrine/trace"
 )
@@ -18,7 +20,7 @@ func (s *session) measure() trace.Meter {
 	fixed, memory := s.eng.fixed, s.memoryTokens
 	all := fixed + memory + window
 	total, estimated := s.counter.Count(all)
-	m := trace.Meter{Limit: s.eng.cfg.Limits.ContextTokens, Turns: turns, MaxTurns: s.eng.cfg.Limits.RawTurns, Estimated: estimated}
+	m := trace.Meter{Limit: s.limit(), Turns: turns, MaxTurns: s.eng.cfg.Limits.RawTurns, Estimated: estimated}
 	if all > 0 {
 		m.System = total * fixed / all
 		m.Memory = total * memory / all
@@ -29,4 +31,66 @@ func (s *session) measure() trace.Meter {
 	s.meter = m
 	s.mu.Unlock()
 	return m
+}
+
+// limit is what a request has to fit into, in tokens: what was configured, or less where the server seems to cut prompts.
+func (s *session) limit() int {
+	limit := s.eng.cfg.Limits.ContextTokens
+	if s.cutAt > 0 {
+		limit = min(limit, s.cutAt)
+	}
+	return limit
+}
+
+// reserve is what a reply is given within the limit, in tokens.
+func (s *session) reserve() int { return min(1024, s.limit()/8) }
+
+// leastCut is the smallest window that a server is believed to have: fewer tokens are no count of a prompt.
+const leastCut = 512
+
+// watchCut looks whether the server took less of the prompt than was sent: some cut it silently to a window of their own, and
+// the model forgets its instructions. It gives what to tell the user, once.
+func (s *session) watchCut(u llm.Usage, estimate int) *trace.NoticeData {
+	if u.Prompt == nil {
+		return nil
+	}
+	took := *u.Prompt
+	if u.Cached != nil && *u.Cached < took {
+		u.Cached = nil // part of the count already
+	}
+	if u.Cached != nil {
+		took += *u.Cached // some servers leave out what came from their cache
+	}
+	if took < leastCut || took*2 >= estimate {
+		return nil
+	}
+	first := s.cutAt == 0
+	s.cutAt = took
+	if !first {
+		return nil
+	}
+	return &trace.NoticeData{
+		Code:    "server_cuts",
+		Message: fmt.Sprintf("the server seems to cut prompts at about %s tokens", trace.FormatTokens(took)),
+		Why:     fmt.Sprintf("about %s were sent, it counted %d; the beginning, with the instructions, may be lost", trace.FormatTokens(estimate), took),
+		Todo:    "give the server a larger context window (with Ollama: num_ctx); the context is kept within what it takes meanwhile",
+	}
+}
+
+// nearlyFull is the share of the context from which a session that never folds says what is coming, in percent.
+const nearlyFull = 80
+
+// warnFull says early what will happen when the context is full and nothing is folded, once a turn.
+func (r *run) warnFull(m trace.Meter) {
+	used := m.Used() + r.s.reserve()
+	if r.s.eng.cfg.Limits.Fold != FoldOff || r.warned || used*100 < m.Limit*nearlyFull {
+		return
+	}
+	r.warned = true
+	r.events = append(r.events, r.event(trace.NoticeData{
+		Code:    "context_soon",
+		Message: fmt.Sprintf("the context is %d%% full and folding is off", used*100/max(1, m.Limit)),
+		Why:     fmt.Sprintf("%d of %d tokens, the reply's %d included (AGENT_COMPACT=off); when it is full, turns end without an answer", used, m.Limit, r.s.reserve()),
+		Todo:    "/compact folds now; /new starts an empty session; AGENT_COMPACT=auto folds by itself",
+	}))
 }

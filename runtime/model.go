@@ -37,6 +37,8 @@ func (r *run) callModel() (Input, error) {
 			return "", err
 		}
 	}
+	r.sent = trace.LLMCallData{}
+	r.s.sent.next(req, &r.sent)
 	st := r.consume(req)
 	return r.judge(st)
 }
@@ -130,7 +132,8 @@ func (r *run) judge(st *stream) (Input, error) {
 	clk := r.s.eng.cfg.Clock
 	data := trace.LLMCallData{
 		Model: r.row.Versions.Model, StartedAt: st.started.UTC(), LatencyMS: clk.Now().Sub(st.started).Milliseconds(),
-		Attempts: st.attempts, Estimate: r.estimate,
+		Attempts: st.attempts, Estimate: r.estimate, PrefixBreak: r.sent.PrefixBreak, PrefixAt: r.sent.PrefixAt,
+		PromptBytes: r.sent.PromptBytes, PrefixBytes: r.sent.PrefixBytes, PrefixTokens: r.sent.PrefixTokens,
 	}
 	if !st.first.IsZero() {
 		ttft := st.first.Sub(st.started).Milliseconds()
@@ -170,9 +173,15 @@ func (r *run) judge(st *stream) (Input, error) {
 // account adds a reply to the run's use and to the meter.
 func (r *run) account(u llm.Usage) {
 	use := &r.row.Usage
+	if u.Prompt != nil && *u.Prompt <= 0 {
+		u = llm.Usage{} // zeros are no report: no request has a prompt of no tokens
+	}
 	if u.Prompt != nil {
 		use.Prompt += *u.Prompt
 		r.s.counter.Report(*u.Prompt, r.estimate)
+		if note := r.s.watchCut(u, r.estimate); note != nil {
+			r.events = append(r.events, r.event(*note))
+		}
 	} else {
 		use.Prompt += r.estimate
 		use.Estimated = true

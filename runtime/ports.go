@@ -289,6 +289,8 @@ type Agent interface {
 	Withdraw(ctx context.Context, sessionID, inboxID string) (string, error)
 	// Set changes the session by itself: title, model, a todo.
 	Set(ctx context.Context, sessionID string, change Setting) error
+	// Context shows what the session's next request would hold; not while a turn runs.
+	Context(ctx context.Context, sessionID string) (ContextView, error)
 	// Shutdown ends the engine: running runs are cancelled, or left to be resumed when leave is set.
 	Shutdown(ctx context.Context, leave bool) error
 }

@@ -174,12 +174,12 @@ func (s *session) undoFold() error {
 	if err != nil {
 		return err
 	}
-	used := s.eng.fixed + memoryTokens(prompt.Block(pinTexts(s.pins), old)) + s.eng.reserve()
+	used := s.eng.fixed + memoryTokens(prompt.Block(pinTexts(s.pins), old)) + s.reserve()
 	for _, m := range back {
 		used += m.Tokens
 	}
-	if limit := s.counter.Estimated(s.eng.cfg.Limits.ContextTokens); used > limit {
-		return &RefusedError{Why: fmt.Sprintf("the unfolded context would be about %d tokens, more than the %d of AGENT_MAX_CTX_TOKENS", used, s.eng.cfg.Limits.ContextTokens)}
+	if limit := s.counter.Estimated(s.limit()); used > limit {
+		return &RefusedError{Why: fmt.Sprintf("the unfolded context would be about %d tokens, more than the %d of AGENT_MAX_CTX_TOKENS", used, s.limit())}
 	}
 	tx := s.tx()
 	tx.Fold = &Fold{
@@ -187,18 +187,21 @@ func (s *session) undoFold() error {
 		SummaryBefore: last.SummaryAfter, SummaryAfter: last.SummaryBefore, Shorten: restore,
 	}
 	tx.Events = []trace.Event{s.event(trace.CompactData{
-		ID: last.ID, Phase: "undone", FirstN: last.FirstN, LastN: last.LastN, TokensBefore: last.TokensAfter, TokensAfter: s.tokens(used - s.eng.reserve()),
+		ID: last.ID, Phase: "undone", FirstN: last.FirstN, LastN: last.LastN, TokensBefore: last.TokensAfter, TokensAfter: s.tokens(used - s.reserve()),
 	})}
 	if _, err := s.commit(tx); err != nil {
 		return err
 	}
+	s.mu.Lock()
 	s.row.WindowFrom, s.row.KeepN, s.row.Summary = last.WasFrom, last.WasKeep, last.SummaryBefore
+	s.mu.Unlock()
 	s.window, s.lastFold = back, ""
 	if f := newestFold(folds[1:]); f != nil && f.ID != last.ID {
 		s.lastFold = f.ID
 	}
 	s.remember(old)
 	s.counter.Drop(false)
+	s.sent.moved(breakUndo)
 	s.foldHold = s.row.TurnCount + 1
 	m := s.measure()
 	s.publish(trace.StateData{Meter: &m})
@@ -302,6 +305,7 @@ func (s *session) unpin(which string) error {
 }
 
 func (s *session) repinned() {
+	s.sent.moved(breakPin)
 	s.remember(s.summary)
 	m := s.measure()
 	s.publish(trace.StateData{Meter: &m})

@@ -36,9 +36,11 @@ type run struct {
 	text     string // partial text of the stream that is on
 	events   []trace.Event
 	repairs  int
-	why      string // a fold that has to come before the next request
-	refolded bool   // the provider's word on the context was followed once
-	unknown  int    // unknown tools in a row
+	why      string            // a fold that has to come before the next request
+	warned   bool              // that the context fills up
+	sent     trace.LLMCallData // what the request that is on had of the one before
+	refolded bool              // the provider's word on the context was followed once
+	unknown  int               // unknown tools in a row
 	stuck    stuck
 	notice   string // for the last result of the step
 	failure  *trace.ErrorData
@@ -281,6 +283,7 @@ func (r *run) build() (Input, error) {
 	}
 	r.request = prompt.Build(r.s.eng.cfg.System, r.s.memory, entries)
 	r.estimate = r.s.eng.fixed + r.s.memoryTokens + window
+	r.s.sentTo, r.s.sentMemory = lastN(r.s.window), r.s.memory
 	r.row.Step++
 	r.row.Usage.Steps++
 	r.calls, r.text, r.notice = nil, "", ""
@@ -290,13 +293,21 @@ func (r *run) build() (Input, error) {
 	}
 	m := r.s.measure()
 	r.tell(trace.StateData{State: string(r.state), Meter: &m})
-	if m.Used()+r.s.eng.reserve() > m.Limit {
+	r.warnFull(m)
+	if m.Used()+r.s.reserve() > r.s.eng.cfg.Limits.ContextTokens {
 		r.reason = ReasonContext
 		r.row.Step--
 		r.row.Usage.Steps--
 		return InContextFull, nil
 	}
 	return InBuilt, nil
+}
+
+func lastN(window []MessageRow) int64 {
+	if len(window) == 0 {
+		return 0
+	}
+	return window[len(window)-1].N
 }
 
 // wireMessage gives a stored message as the prompt holds it.
@@ -365,6 +376,7 @@ func (r *run) repair() (Input, error) {
 	if err := r.commit(tx); err != nil {
 		return "", err
 	}
+	r.s.sent.moved(breakRepair)
 	return InRepaired, nil
 }
 

@@ -30,6 +30,8 @@ type session struct {
 	row     SessionRow
 	window  []MessageRow
 	counter prompt.Counter
+	sent    prefixLog
+	cutAt   int // what the server seems to cut prompts to, in tokens; 0: nothing of the kind was seen
 	inbox   []InboxRow
 	// What is remembered of what left the window: pins, summary, and the block that the prompt holds of them.
 	pins         []PinRow
@@ -40,6 +42,9 @@ type session struct {
 	foldHold     int    // no fold for too many turns up to this turn
 	foldRefused  int    // no fold at all in this turn
 	foldWord     *clock.Queue[bool]
+	// The last request held messages up to sentTo and this memory block.
+	sentTo     int64
+	sentMemory string
 	// unfinished is a run of an earlier process that waits to be resumed or given up.
 	unfinished *unfinishedRun
 
@@ -65,6 +70,7 @@ func newSession(e *Engine, id string) *session {
 		eng: e, id: id,
 		mailbox: clock.NewQueue[func()](e.cfg.Clock, mailboxBound),
 		writing: clock.NewQueue[struct{}](e.cfg.Clock, 1), foldWord: clock.NewQueue[bool](e.cfg.Clock, 8), foldRefused: -1,
+		sent: newPrefixLog(),
 	}
 	s.patience, s.giveUp = e.cfg.Clock.WithCancel(context.Background())
 	return s
@@ -228,8 +234,8 @@ func (s *session) submit(text string) error {
 		return err
 	}
 	limit := s.eng.cfg.Limits.ContextTokens
-	if n := prompt.Estimate(text); n+s.eng.fixed+s.eng.reserve() > limit {
-		return &TooLargeError{Tokens: n, Fixed: s.eng.fixed + s.eng.reserve(), Limit: limit}
+	if n := prompt.Estimate(text); n+s.eng.fixed+s.reserve() > limit {
+		return &TooLargeError{Tokens: n, Fixed: s.eng.fixed + s.reserve(), Limit: limit}
 	}
 	if s.busy() {
 		return s.queue(text)

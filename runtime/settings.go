@@ -73,6 +73,7 @@ func (s *session) setModel(model string) error {
 	}
 	s.row.Model = model
 	s.counter.Drop(true)
+	s.cutAt = 0
 	m := s.measure()
 	s.publish(trace.StateData{State: "", Meter: &m})
 	return nil

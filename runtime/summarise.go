@@ -27,8 +27,8 @@ type foldedMessage struct {
 
 // summarise has the model make the new summary, chunk by chunk when there is too much for one call.
 func (f *folder) summarise(leaving []MessageRow) (prompt.Summary, error) {
-	limit := f.s.counter.Estimated(f.s.eng.cfg.Limits.ContextTokens)
-	head := prompt.Estimate(f.s.eng.cfg.Summarize) + f.s.memoryTokens + f.s.eng.reserve()
+	limit := f.s.counter.Estimated(f.s.limit())
+	head := prompt.Estimate(f.s.eng.cfg.Summarize) + f.s.memoryTokens + f.s.reserve()
 	room := max(minChunkTokens, limit*3/4-head)
 	old := f.s.summary
 	var chunk []foldedMessage

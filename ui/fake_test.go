@@ -411,3 +411,7 @@ func (d *driver) park() *clock.Latch {
 	d.f.park = clock.NewLatch(d.sim)
 	return d.f.park
 }
+
+func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
+	return runtime.ContextView{}, runtime.ErrNotFound
+}

@@ -190,6 +190,9 @@ func (c *Counter) Drop(model bool) {
 	}
 }
 
+// Factor is the ratio of the reports to our estimates, 1 without reports.
+func (c *Counter) Factor() float64 { return c.factor() }
+
 func (c *Counter) factor() float64 {
 	if c.k == 0 {
 		return 1

@@ -222,3 +222,7 @@ func (n never) Read([]byte) (int, error) {
 	n.t.Error("standard input is read")
 	return 0, io.EOF
 }
+
+func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
+	return runtime.ContextView{}, runtime.ErrNotFound
+}
