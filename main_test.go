@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"vitrine": main})
 }
 
+// raceOptions keep a program that was built with the race detector from sleeping for a second at its end.
+const raceOptions = "atexit_sleep_ms=0"
+
 // TestScript plays the scripts of testdata/script. Each has a folder of its own and an environment without any variable of
 // the program.
 func TestScript(t *testing.T) {
@@ -35,6 +38,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TERM", "xterm")
+			env.Setenv("GORACE", raceOptions)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -268,7 +272,8 @@ func (c call) command(t testing.TB) *exec.Cmd {
 	}
 	cmd := exec.Command(path, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TMPDIR=" + t.TempDir(), "TERM=xterm", "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")},
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "TMPDIR=" + t.TempDir(), "TERM=xterm", "GORACE=" + raceOptions,
+		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR")},
 		c.env...)
 	if c.stdin != nil {
 		cmd.Stdin = c.stdin
