@@ -20,6 +20,9 @@ const (
 	foldAsked   = "asked"   // the user
 )
 
+// phaseSummarised is the phase that may come more than once.
+const phaseSummarised = "summarised"
+
 // foldLimit is what the memory block is expected to grow by in a fold, in tokens.
 const foldLimit = 300
 
@@ -40,6 +43,13 @@ type folder struct {
 	started time.Time
 	events  []trace.Event
 	use     RunUsage
+	short   map[int64]shortForm // of the results that can be shortened
+}
+
+// shortForm is a result with less in it.
+type shortForm struct {
+	Shortened
+	whole *ArtifactRow // to keep, for one that was whole until now
 }
 
 func (f *folder) event(d trace.Data) trace.Event {
@@ -51,13 +61,23 @@ func (f *folder) event(d trace.Data) trace.Event {
 
 // emit shows a phase at once and keeps it for the transaction.
 func (f *folder) emit(d trace.CompactData) {
-	d.ID, d.Reason = f.id, f.why
-	ev := f.event(d)
-	f.s.eng.cfg.Bus.Publish(ev)
-	f.events = append(f.events, ev)
+	f.s.eng.cfg.Bus.Publish(f.keep(d))
 }
 
-// items is the window as the planner sees it.
+// keep keeps a phase for the transaction; it is shown when that is stored. Of several summaries, one a chunk, the last stays.
+func (f *folder) keep(d trace.CompactData) trace.Event {
+	d.ID, d.Reason = f.id, f.why
+	ev := f.event(d)
+	if n := len(f.events); d.Phase == phaseSummarised && n > 0 {
+		if last, ok := f.events[n-1].Data.(trace.CompactData); ok && last.Phase == phaseSummarised {
+			f.events = f.events[:n-1]
+		}
+	}
+	f.events = append(f.events, ev)
+	return ev
+}
+
+// items is the window as the planner sees it; what a shortened result costs is a guess.
 func (s *session) items() []prompt.Item {
 	out := make([]prompt.Item, len(s.window))
 	for i, m := range s.window {
@@ -105,47 +125,83 @@ func (f *folder) fold() error {
 		}
 		room.Limit = min(room.Limit, used*3/4)
 	}
-	plan := prompt.Make(f.s.items(), room, f.why == foldAsked || f.why == foldContext)
+	plan := prompt.Make(f.items(), room, f.why == foldAsked || f.why == foldContext)
 	if plan.Nothing() {
 		return &RefusedError{Why: "there is nothing to fold: only the newest turn is in the window"}
 	}
 	before := f.s.eng.fixed + f.s.memoryTokens + plan.Before
 	start := trace.CompactData{Phase: "started", FirstN: plan.First, LastN: plan.Last, TokensBefore: f.s.tokens(before), Limit: f.s.limit()}
-	start.Leaving, start.Shortened = f.s.describe(plan)
+	start.Leaving, start.Shortened, start.LeavingCount = f.s.describe(plan)
 	f.emit(start)
-	summary, changes, pins, err := f.remember(plan)
+	mem, err := f.remember(plan)
 	if err != nil {
 		return f.fail(err)
 	}
-	memory := prompt.Block(pinTexts(append(f.s.pins[:len(f.s.pins):len(f.s.pins)], pins...)), summary)
-	after := f.s.eng.fixed + memoryTokens(memory) + plan.After
+	after := f.s.eng.fixed + memoryTokens(prompt.Block(pinTexts(mem.pins), mem.summary)) + plan.After
 	// The frame of the memory block is there once and for all; what counts is what it says against what left.
-	was, is := memorySize(f.s.summary, f.s.pins)+plan.Before, memorySize(summary, f.s.pins)+memorySize(prompt.Summary{}, pins)+plan.After
+	was, is := memorySize(f.s.summary, f.s.pins)+plan.Before, memorySize(mem.summary, mem.pins)+plan.After
 	if is >= was {
 		return f.refuse(fmt.Sprintf("it would not make the prompt smaller: %d tokens before, %d after", was, is))
 	}
-	merged := trace.CompactData{Phase: "merged", TokensBefore: f.s.tokens(before), TokensAfter: f.s.tokens(after), Changes: changesOf(changes), Pinned: pinTexts(pins)}
-	merged.Before, merged.After = encodeSummary(f.s.summary), encodeSummary(summary)
+	merged := trace.CompactData{
+		Phase: "merged", TokensBefore: f.s.tokens(before), TokensAfter: f.s.tokens(after), Changes: changesOf(mem.changes),
+		Pinned: pinTexts(mem.added), Unpinned: pinTexts(mem.removed), Before: encodeSummary(f.s.summary), After: encodeSummary(mem.summary),
+	}
 	f.emit(merged)
 	if err := f.askUser(merged); err != nil {
 		return err
 	}
-	return f.commit(plan, summary, pins, before, after)
+	return f.commit(plan, mem, before, after)
+}
+
+// recollection is the memory as a fold would leave it.
+type recollection struct {
+	summary prompt.Summary
+	changes []prompt.Change
+	// pins is all of them, added and removed what differs.
+	pins, added, removed []PinRow
 }
 
 // remember makes the new summary of what leaves, and the pins of its rules. A fold that only shortens keeps the memory.
-func (f *folder) remember(plan prompt.Plan) (prompt.Summary, []prompt.Change, []PinRow, error) {
+func (f *folder) remember(plan prompt.Plan) (recollection, error) {
+	mem := recollection{summary: f.s.summary, pins: f.s.pins}
 	leaving := f.s.leaving(plan)
 	if len(leaving) == 0 {
-		return f.s.summary, nil, nil, nil
+		return mem, nil
 	}
 	next, err := f.summarise(leaving)
 	if err != nil {
-		return prompt.Summary{}, nil, nil, err
+		return mem, err
 	}
 	f.emit(trace.CompactData{Phase: "checked", After: encodeSummary(next)})
-	merged, changes := prompt.Merge(f.s.summary, next, f.s.eng.cfg.Clock.Now())
-	return merged, changes, f.s.rulesOf(leaving), nil
+	mem.summary, mem.changes = prompt.Merge(f.s.summary, next, f.s.eng.cfg.Clock.Now())
+	mem.pin(f.s.rulesOf(leaving), f.s.limit()/pinShare)
+	return mem, nil
+}
+
+// pinShare is the part of the context that pinned rules may take: a fourth.
+const pinShare = 4
+
+// pin adds rules. Where all pins together would cost more than room, the oldest rules give way; what the user pinned by hand
+// stays.
+func (m *recollection) pin(rules []PinRow, room int) {
+	all := append(m.pins[:len(m.pins):len(m.pins)], rules...)
+	cost := memorySize(prompt.Summary{}, all)
+	old := len(m.pins)
+	m.pins, m.added = nil, nil
+	for i, p := range all {
+		if cost > room && p.Source == "rule" {
+			cost -= memorySize(prompt.Summary{}, []PinRow{p})
+			if i < old {
+				m.removed = append(m.removed, p)
+			}
+			continue
+		}
+		m.pins = append(m.pins, p)
+		if i >= old {
+			m.added = append(m.added, p)
+		}
+	}
 }
 
 // leaving is the messages that a plan takes out of the window.
@@ -194,7 +250,7 @@ func (f *folder) askUser(merged trace.CompactData) error {
 	}
 	yes, err := f.s.foldWord.Get(f.ctx)
 	if err != nil {
-		return fmt.Errorf("wait for the user's word on a fold: %w", err)
+		return f.fail(fmt.Errorf("wait for the user's word on a fold: %w", err))
 	}
 	if !yes {
 		return f.refuse("you said no; this turn goes on without it")
@@ -205,6 +261,7 @@ func (f *folder) askUser(merged trace.CompactData) error {
 // fail ends a fold whose summary could not be had.
 func (f *folder) fail(err error) error {
 	if f.ctx.Err() != nil {
+		f.emit(trace.CompactData{Phase: "failed", Detail: "stopped", DurationMS: f.took()})
 		return err
 	}
 	f.emit(trace.CompactData{Phase: "failed", Detail: oneLine(err), DurationMS: f.took()})
@@ -219,12 +276,12 @@ func (f *folder) refuse(why string) error {
 func (f *folder) took() int64 { return f.s.eng.cfg.Clock.Now().Sub(f.started).Milliseconds() }
 
 // commit stores the fold in one transaction and takes it into the session.
-func (f *folder) commit(plan prompt.Plan, summary prompt.Summary, pins []PinRow, before, after int) error {
+func (f *folder) commit(plan prompt.Plan, mem recollection, before, after int) error {
 	s := f.s
 	row := Fold{
 		ID: f.id, Reason: f.why, FirstN: plan.First, LastN: plan.Last, From: s.row.WindowFrom, Keep: s.row.KeepN,
 		WasFrom: s.row.WindowFrom, WasKeep: s.row.KeepN, LastFold: s.lastFold, TokensBefore: s.tokens(before), TokensAfter: s.tokens(after),
-		SummaryBefore: encodeSummary(s.summary), SummaryAfter: encodeSummary(summary),
+		SummaryBefore: encodeSummary(s.summary), SummaryAfter: encodeSummary(mem.summary),
 	}
 	if plan.Last > 0 {
 		row.From, row.Keep = plan.From, plan.Keep
@@ -232,29 +289,37 @@ func (f *folder) commit(plan prompt.Plan, summary prompt.Summary, pins []PinRow,
 	if f.r != nil {
 		row.RunID = f.r.row.ID
 	}
-	short := s.shorten(plan.Shorten)
-	row.Shorten = short
-	f.emit(trace.CompactData{
-		Phase: "committed", FirstN: plan.First, LastN: plan.Last, TokensBefore: row.TokensBefore, TokensAfter: row.TokensAfter,
-		DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion, Pinned: pinTexts(pins), Before: row.SummaryBefore, After: row.SummaryAfter,
-	})
 	tx := s.tx()
-	tx.Fold, tx.PinsAdd = &row, pins
+	tx.Fold, tx.PinsAdd = &row, mem.added
+	for _, n := range plan.Shorten {
+		row.Shorten = append(row.Shorten, f.short[n].Shortened)
+		if whole := f.short[n].whole; whole != nil {
+			tx.Artifacts = append(tx.Artifacts, *whole)
+		}
+	}
+	f.keep(trace.CompactData{
+		Phase: "committed", FirstN: plan.First, LastN: plan.Last, TokensBefore: row.TokensBefore, TokensAfter: row.TokensAfter,
+		DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion, Pinned: pinTexts(mem.added), Unpinned: pinTexts(mem.removed), Before: row.SummaryBefore, After: row.SummaryAfter,
+	})
 	tx.Events = f.events
-	for _, p := range pins {
+	for _, p := range mem.added {
 		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, Action: "added"}))
+	}
+	for _, p := range mem.removed {
+		tx.PinsRemove = append(tx.PinsRemove, p.ID)
+		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, Action: "removed"}))
 	}
 	if _, err := s.commit(tx); err != nil {
 		if errors.Is(err, ErrStale) {
-			f.events = nil
+			f.events = f.events[:len(f.events)-1] // all but committed
 			return f.refuse(oneLine(err))
 		}
 		return err
 	}
 	f.events = nil
-	s.pins = append(s.pins, pins...)
+	s.pins = mem.pins
 	s.lastFold = f.id
-	s.take(row, summary)
+	s.take(row, mem.summary)
 	return nil
 }
 

@@ -349,6 +349,45 @@ func TestFoldIsAsked(t *testing.T) {
 	}
 }
 
+// Esc in the middle of a fold ends it: everything stays, and its end is told.
+func TestCancelInAFold(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		b := newBed(t, scripted.Func(func(r llm.Request) scripted.Step {
+			switch {
+			case !asksSummary(r):
+				return scripted.Text("ok")
+			case asked:
+				return scripted.Text(fact("remembered"))
+			}
+			return scripted.Hang()
+		}).Times(-1))
+		b.cfg.Limits.RawTurns = 2
+		if asked {
+			b.cfg.Limits.Fold = runtime.FoldAsk
+		}
+		b.run(func(ctx context.Context) {
+			for i := range 2 {
+				b.ask(ctx, "s", fmt.Sprintf("q%d %s", i, strings.Repeat("with words ", 40)))
+			}
+			if err := b.eng.Submit(ctx, "s", "third"); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.clk.Sleep(ctx, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			b.eng.Cancel("s")
+			if end := b.await(ctx, 2); end.State != "cancelled" {
+				t.Errorf("end = %+v", end)
+			}
+		})
+		p := phases(b.named(trace.Compact))
+		if len(p) == 0 || p[len(p)-1] != "failed" || len(b.store.sessions["s"].folds) != 0 {
+			t.Errorf("asked %v: phases %v", asked, p)
+		}
+		b.checkHistory("s")
+	}
+}
+
 func TestPins(t *testing.T) {
 	b := newBed(t, scripted.Text("ok").Times(-1))
 	b.run(func(ctx context.Context) {

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"vitrine/llm"
@@ -58,8 +59,8 @@ func (e *Engine) Context(ctx context.Context, id string) (ContextView, error) {
 	}
 	var v ContextView
 	err = s.do(ctx, func() error {
-		if r := s.running(); r != nil {
-			return fmt.Errorf("a turn is running: its trace shows what was sent")
+		if s.busy() {
+			return errors.New("a turn is running: its trace shows what was sent")
 		}
 		v = s.context()
 		return nil
@@ -71,7 +72,7 @@ func (e *Engine) Context(ctx context.Context, id string) (ContextView, error) {
 func (s *session) context() ContextView {
 	l := s.eng.cfg.Limits
 	v := ContextView{
-		Model: s.model(), Meter: s.measure(), Reserve: s.eng.reserve(), Pins: append([]PinRow(nil), s.pins...),
+		Model: s.model(), Meter: s.measure(), Reserve: s.reserve(), Pins: append([]PinRow(nil), s.pins...),
 		FoldAuto: s.eng.cfg.Memory != nil && l.Fold != FoldOff,
 	}
 	sent := s.sentTo > 0

@@ -233,9 +233,8 @@ func (s *session) submit(text string) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
-	limit := s.eng.cfg.Limits.ContextTokens
-	if n := prompt.Estimate(text); n+s.eng.fixed+s.reserve() > limit {
-		return &TooLargeError{Tokens: n, Fixed: s.eng.fixed + s.reserve(), Limit: limit}
+	if err := s.fits(text); err != nil {
+		return err
 	}
 	if s.busy() {
 		return s.queue(text)
@@ -252,6 +251,21 @@ func (s *session) submit(text string) error {
 		return s.startQueued()
 	}
 	return s.start(text, nil)
+}
+
+// fits says whether an input can be sent at all: whatever is folded, it stands beside what is fixed.
+func (s *session) fits(text string) error {
+	limit := s.eng.cfg.Limits.ContextTokens
+	reserve := min(1024, limit/8)
+	tokens, fixed := prompt.EstimateMessage(llm.Message{Content: text}), s.eng.fixed
+	if !s.busy() {
+		// Otherwise a run has these, and they may change until the input's turn comes.
+		tokens, fixed = s.tokensOf(tokens), s.tokensOf(fixed+s.memoryTokens)
+	}
+	if tokens+fixed+reserve > limit {
+		return &TooLargeError{Tokens: tokens, Fixed: fixed + reserve, Limit: limit}
+	}
+	return nil
 }
 
 // writable says why nothing may be written, if so.

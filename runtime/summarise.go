@@ -124,7 +124,7 @@ func (f *folder) ask(req llm.Request) (string, error) {
 			f.show(trace.DeltaData{Kind: "summary", ID: f.id, Text: chunk.Text})
 		case chunk.Done != nil:
 			f.account(req, text.String(), chunk.Done.Usage)
-			f.emit(trace.CompactData{Phase: "summarised", DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion})
+			f.emit(trace.CompactData{Phase: phaseSummarised, DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion})
 			return text.String(), nil
 		}
 	}
@@ -160,8 +160,11 @@ func (f *folder) runUsage() *RunUsage {
 	return &f.r.row.Usage
 }
 
-// describe names what a plan does, message by message.
-func (s *session) describe(plan prompt.Plan) (leaving, shortened []trace.CompactMessage) {
+// maxDescribed bounds how many messages of each kind a fold's event names: a long session's fold is an event of ordinary size.
+const maxDescribed = 100
+
+// describe names what a plan does, message by message, and how many messages leave.
+func (s *session) describe(plan prompt.Plan) (leaving, shortened []trace.CompactMessage, leave int) {
 	short := map[int64]bool{}
 	for _, n := range plan.Shorten {
 		short[n] = true
@@ -179,12 +182,16 @@ func (s *session) describe(plan prompt.Plan) (leaving, shortened []trace.Compact
 		cm := trace.CompactMessage{N: m.N, Turn: turn, Kind: string(m.Kind), Title: titleOfMessage(m), Tokens: m.Tokens}
 		switch {
 		case short[m.N]:
-			shortened = append(shortened, cm)
+			if len(shortened) < maxDescribed {
+				shortened = append(shortened, cm)
+			}
 		case plan.Last > 0 && m.N >= plan.First && m.N <= plan.Last && m.N != plan.Keep:
-			leaving = append(leaving, cm)
+			if leave++; leave <= maxDescribed {
+				leaving = append(leaving, cm)
+			}
 		}
 	}
-	return leaving, shortened
+	return leaving, shortened, leave
 }
 
 func titleOfMessage(m MessageRow) string {
@@ -197,26 +204,38 @@ func titleOfMessage(m MessageRow) string {
 	return titleOf(m.Content)
 }
 
-// shorten makes the short forms of results: the beginning and the end of their data.
-func (s *session) shorten(ns []int64) []Shortened {
-	var out []Shortened
-	for _, n := range ns {
-		for _, m := range s.window {
-			if m.N != n {
-				continue
-			}
-			var res tools.Result
-			if json.Unmarshal([]byte(m.Content), &res) != nil {
-				res = tools.Result{OK: true, Data: json.RawMessage(m.Content)}
-			}
-			short, _, _ := tools.Limit(res, shortChars, "")
-			text := string(tools.EncodeResult(short))
-			m.Content = text
-			out = append(out, Shortened{N: n, Content: &text, Tokens: prompt.EstimateMessage(wireMessage(m))})
+// items is the window with what shortened results would really cost.
+func (f *folder) items() []prompt.Item {
+	items := f.s.items()
+	f.short = map[int64]shortForm{}
+	for i, m := range f.s.window {
+		if items[i].Short == items[i].Tokens {
+			continue
+		}
+		items[i].Short = items[i].Tokens
+		if form := f.s.shorten(m); form.Tokens <= m.Tokens*3/4 {
+			f.short[m.N], items[i].Short = form, form.Tokens
 		}
 	}
-	return out
+	return items
+}
+
+// shorten makes the short form of a result: the beginning and the end of its data, and a handle for the whole.
+func (s *session) shorten(m MessageRow) shortForm {
+	var res tools.Result
+	if json.Unmarshal([]byte(m.Content), &res) != nil {
+		res = tools.Result{OK: true, Data: json.RawMessage(m.Content)}
+	}
+	handle := "a-" + s.eng.cfg.NewID()
+	less, full, _ := tools.Shorten(res, shortChars, handle)
+	text := string(tools.EncodeResult(less))
+	m.Content = text
+	form := shortForm{Shortened: Shortened{N: m.N, Content: &text, Tokens: prompt.EstimateMessage(wireMessage(m))}}
+	if full != "" {
+		form.whole = &ArtifactRow{Handle: handle, SessionID: s.id, RunID: m.RunID, Tool: m.ToolName, Content: full, CreatedAt: s.eng.cfg.Clock.Now()}
+	}
+	return form
 }
 
 // shortChars is what stays of a shortened result's data.
-const shortChars = 240
+const shortChars = 320

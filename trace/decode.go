@@ -58,6 +58,8 @@ func decoder(name Name) func(json.RawMessage) (Data, error) {
 		return as[AnswerData]
 	case Error:
 		return as[ErrorData]
+	case Notice:
+		return as[NoticeData]
 	case RunEnd:
 		return as[RunEndData]
 	case Approval:

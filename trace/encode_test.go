@@ -86,7 +86,7 @@ func samples() []Event {
 	for i, d := range []Data{
 		RunStartData{}, LLMCallData{}, ToolCallData{}, ToolResultData{}, CompactData{}, AnswerData{}, ErrorData{}, RunEndData{}, ApprovalData{},
 		HistoryRepairedData{}, PinData{}, TodoData{}, SessionData{}, InputQueuedData{}, ArtifactData{}, StateData{}, DeltaData{}, RetryData{},
-		ProgressData{}, GapData{},
+		ProgressData{}, GapData{}, NoticeData{},
 	} {
 		v := reflect.New(reflect.TypeOf(d))
 		fill(v.Elem())

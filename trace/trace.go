@@ -30,6 +30,7 @@ const (
 	Session         Name = "session"
 	InputQueued     Name = "input_queued"
 	Artifact        Name = "artifact"
+	Notice          Name = "notice"
 )
 
 // Transient events.
@@ -87,8 +88,16 @@ type LLMCallData struct {
 	Text string `json:"text,omitempty"`
 	// Error is set when the call failed for good.
 	Error string `json:"error,omitempty"`
-	// Prefix says what broke the prefix against the request before; empty when nothing did.
+	// PrefixBreak says why this request does not begin with the one before: model tools system fold undo pin repair other; empty
+	// when it does, and for the first request since the session was opened (then PrefixBytes is 0).
 	PrefixBreak string `json:"prefix_break,omitempty"`
+	// PrefixAt is the place of the first message that differs, from 1; 0 when model or tools differ, or nothing.
+	PrefixAt int `json:"prefix_at,omitempty"`
+	// PromptBytes is the size of the request (tools and messages), PrefixBytes how much of its beginning was sent before, and
+	// PrefixTokens our estimate of that.
+	PromptBytes  int `json:"prompt_bytes,omitempty"`
+	PrefixBytes  int `json:"prefix_bytes,omitempty"`
+	PrefixTokens int `json:"prefix_tokens,omitempty"`
 	// StartedAt is when the call began.
 	StartedAt time.Time `json:"started_at"`
 }
@@ -129,11 +138,14 @@ type CompactData struct {
 	ID     string `json:"id,omitempty"`
 	Phase  string `json:"phase"`            // started summarised checked merged asked committed refused failed undone
 	Reason string `json:"reason,omitempty"` // turns tokens context asked
-	// FirstN to LastN leave the window; Leaving names them, Shortened those that stay with less.
+	// FirstN to LastN leave the window; Leaving names the first of them, Shortened those that stay with less, both up to a
+	// bound. LeavingCount is how many leave.
 	FirstN    int64            `json:"first_n,omitempty"`
 	LastN     int64            `json:"last_n,omitempty"`
 	Leaving   []CompactMessage `json:"leaving,omitempty"`
 	Shortened []CompactMessage `json:"shortened,omitempty"`
+
+	LeavingCount int `json:"leaving_count,omitempty"`
 	// TokensBefore and TokensAfter are of the whole request, Limit is what it has to fit into.
 	TokensBefore int `json:"tokens_before,omitempty"`
 	TokensAfter  int `json:"tokens_after,omitempty"`
@@ -141,6 +153,8 @@ type CompactData struct {
 	// Changes tells what the merge did to each field; Pinned are the sentences that were pinned.
 	Changes []CompactChange `json:"changes,omitempty"`
 	Pinned  []string        `json:"pinned,omitempty"`
+	// Unpinned are the oldest rules, which gave way because there was no room for more.
+	Unpinned []string `json:"unpinned,omitempty"`
 	// Before and After are the summaries.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
@@ -185,6 +199,14 @@ type ErrorData struct {
 	Code    string `json:"code,omitempty"`
 	// Stored is false for an error that could not be stored; such an event is transient.
 	Stored bool `json:"stored"`
+}
+
+// NoticeData is something that the user should know; nothing failed.
+type NoticeData struct {
+	Code    string `json:"code"`           // context_soon server_cuts
+	Message string `json:"message"`        // what is so
+	Why     string `json:"why,omitempty"`  // what it follows from
+	Todo    string `json:"todo,omitempty"` // what can be done
 }
 
 // RunEndData closes a run.
@@ -326,6 +348,7 @@ func (ToolResultData) EventName() Name      { return ToolResult }
 func (CompactData) EventName() Name         { return Compact }
 func (AnswerData) EventName() Name          { return Answer }
 func (ErrorData) EventName() Name           { return Error }
+func (NoticeData) EventName() Name          { return Notice }
 func (RunEndData) EventName() Name          { return RunEnd }
 func (ApprovalData) EventName() Name        { return Approval }
 func (HistoryRepairedData) EventName() Name { return HistoryRepaired }

@@ -320,6 +320,30 @@ func TestFolds(t *testing.T) {
 	equal(t, len(tree.Roots), 3)
 }
 
+// The phases of a fold come as they happen and again when they are stored: that is one fold.
+func TestFoldToldTwice(t *testing.T) {
+	run := (&script{run: "r", turn: 2}).at(0, RunStartData{Model: "m"}).
+		at(1, CompactData{ID: "f", Phase: "started", Reason: "turns"}).at(2, CompactData{ID: "f", Phase: "merged"}).
+		at(1, CompactData{ID: "f", Phase: "started", Reason: "turns"}).at(2, CompactData{ID: "f", Phase: "merged"}).
+		at(3, CompactData{ID: "f", Phase: "committed", TokensBefore: 6300, TokensAfter: 2900}).
+		at(4, CompactData{ID: "g", Phase: "started", Reason: "turns"}).at(5, CompactData{ID: "g", Phase: "refused", Detail: "no"}).
+		at(4, CompactData{ID: "g", Phase: "started", Reason: "turns"}).at(5, CompactData{ID: "g", Phase: "refused", Detail: "no"})
+	top := &script{seq: run.seq}
+	for range 2 {
+		top.at(20, CompactData{ID: "h", Phase: "started", Reason: "asked"}).at(25, CompactData{ID: "h", Phase: "committed", TokensBefore: 600, TokensAfter: 200})
+	}
+	top.at(30, CompactData{ID: "h", Phase: "undone", TokensBefore: 200, TokensAfter: 600})
+	equal(t, printed(t, treeOf(append(run.events, top.events...)...)), lines(
+		"… turn 2  5 ms    not ended",
+		"  ✓ fold  2 ms    turns  6.3k to 2.9k",
+		"  ■ fold  1 ms    turns  no",
+		"",
+		"✓ fold  5 ms    asked  600 to 200",
+		"",
+		"✓ fold  0 ms    200 to 600",
+	))
+}
+
 func TestRootsAreInOrderAndBounded(t *testing.T) {
 	tree := &Tree{Keep: 2}
 	for _, i := range []int{3, 1, 2, 4} {

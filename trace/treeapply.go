@@ -292,10 +292,25 @@ func (t *Tree) callOf(run *Node, id string) *Node {
 // fold adds a phase to the fold of the run that is under way.
 func (t *Tree) fold(run *Node, e Event, d CompactData) {
 	n := lastOf(run, KindFold)
-	if n == nil || !n.Open() {
-		n = t.add(run, &Node{Kind: KindFold, ID: fmt.Sprintf("%s/fold%d", run.ID, e.Seq), Title: "fold", Status: Running, Start: e.TS})
+	id := fmt.Sprintf("%s/fold%d", run.ID, e.Seq)
+	if d.ID != "" {
+		// A fold's phases are told as they happen and once more when they are stored.
+		id = run.ID + "/fold/" + d.ID
+		n = t.byID[id]
+	}
+	if n == nil || !n.Open() && d.ID == "" {
+		n = t.add(run, &Node{Kind: KindFold, ID: id, Title: "fold", Status: Running, Start: e.TS})
+	}
+	if !n.Open() && !d.last() {
+		t.keep(n, e)
+		return
 	}
 	t.phase(n, e, d)
+}
+
+// last says that no phase comes after this one.
+func (d CompactData) last() bool {
+	return d.Phase == "committed" || d.Phase == "refused" || d.Phase == "failed" || d.Phase == "undone"
 }
 
 func (t *Tree) foldAtTop(e Event, d CompactData) {
@@ -308,8 +323,19 @@ func (t *Tree) foldAtTop(e Event, d CompactData) {
 	if n != nil && e.Seq > 0 && e.Seq <= n.lastSeq {
 		return
 	}
-	if n == nil || !n.Open() {
-		n = t.addRoot(&Node{Kind: KindFold, ID: fmt.Sprintf("fold/%d", e.Seq), Title: "fold", Status: Running, Start: e.TS})
+	id := fmt.Sprintf("fold/%d", e.Seq)
+	if d.ID != "" {
+		if id = "fold/" + d.ID; d.Phase == "undone" {
+			id += "/undone"
+		}
+		if n = t.byID[id]; n != nil && !n.Open() && !d.last() {
+			n.lastSeq = max(n.lastSeq, e.Seq)
+			t.keep(n, e)
+			return
+		}
+	}
+	if n == nil || !n.Open() && d.ID == "" {
+		n = t.addRoot(&Node{Kind: KindFold, ID: id, Title: "fold", Status: Running, Start: e.TS})
 		if t.byID[n.ID] == nil {
 			return // older than all that are kept
 		}

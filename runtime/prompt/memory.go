@@ -49,6 +49,17 @@ func (s Summary) Entries() int {
 	return n
 }
 
+// MarshalJSON writes every list, an empty one as [].
+func (s Summary) MarshalJSON() ([]byte, error) {
+	type plain Summary // without this method
+	for _, f := range s.fields() {
+		if *f.list == nil {
+			*f.list = []string{}
+		}
+	}
+	return json.Marshal(plain(s))
+}
+
 // ErrBadSummary is a summary that is none; its text says why.
 var ErrBadSummary = errors.New("not a summary")
 

@@ -2,7 +2,7 @@ package prompt
 
 import "vitrine/llm"
 
-// ShortTokens is what a shortened result costs at most; results below it stay as they are.
+// ShortTokens is about what a shortened result costs; results below it stay as they are.
 const ShortTokens = 120
 
 // Item is one message of the window as the planner sees it.
