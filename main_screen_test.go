@@ -372,6 +372,9 @@ func foreignBytes(out string) string {
 	link, shown := "", ""
 	for i := 0; i < len(out); {
 		seq, _, n, next := ansi.DecodeSequence(out[i:], state, nil)
+		if strings.HasPrefix(seq, "\x1b]") { // the decoder takes the byte 9C in a Chinese character for an end
+			seq, n, next = stringSequence(out[i:])
+		}
 		around := fmt.Sprintf("%q before %q", seq, out[i+n:min(i+n+40, len(out))])
 		state = next
 		i += n
@@ -380,7 +383,9 @@ func foreignBytes(out string) string {
 			if c := controls(seq); c != "" || strings.ContainsRune(seq, '\u200f') {
 				return fmt.Sprintf("control characters in %s", around)
 			}
-			shown += seq
+			if link != "" {
+				shown += seq
+			}
 		case seq == "\r" || seq == "\n" || seq == "\b" || seq == "\x1bM": // the renderer moves and scrolls with them
 		case builtSGR.MatchString(seq):
 			if bad := strangeColour(seq); bad != "" {
@@ -402,6 +407,19 @@ func foreignBytes(out string) string {
 		}
 	}
 	return ""
+}
+
+// stringSequence reads a sequence up to BEL or ESC \\.
+func stringSequence(s string) (seq string, n int, state byte) {
+	for i := 2; i < len(s); i++ {
+		switch {
+		case s[i] == '\a':
+			return s[:i+1], i + 1, 0
+		case s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\':
+			return s[:i+2], i + 2, 0
+		}
+	}
+	return s, len(s), 0
 }
 
 // strangeColour finds a colour that is not told in red, green and blue.

@@ -23,6 +23,7 @@ func newTerminal(w, h int, method ansi.Method) *terminal {
 }
 
 func (t *terminal) write(s string) {
+	s = untitled(s)
 	if t.method != ansi.GraphemeWidth {
 		s = codePoints(s)
 	}
@@ -62,6 +63,25 @@ func (t *terminal) screen() Screen {
 	}
 	return s
 }
+
+// untitled takes the window's title out, which no cell shows: the emulator takes the byte 9C, which many Chinese characters
+// have, for the end of it and would print the rest.
+func untitled(s string) string {
+	for {
+		from := strings.Index(s, titleStart)
+		if from < 0 {
+			return s
+		}
+		n := strings.IndexByte(s[from:], '\a')
+		if n < 0 {
+			return s[:from]
+		}
+		s = s[:from] + s[from+n+1:]
+	}
+}
+
+// titleStart begins a sequence that sets the window's title; a BEL ends it.
+const titleStart = "\x1b]2;"
 
 // codePoints rewrites what is sent to an emulator that counts clusters so that it shows what a terminal that counts code
 // points shows: a NUL, which terminals ignore, ends each cluster after one character with width, and a character of which
