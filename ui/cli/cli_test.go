@@ -207,6 +207,7 @@ func TestRunOutcomes(t *testing.T) {
 		{"approval", []trace.Data{start, trace.StateData{State: "waiting_approval"}}, 3, "", "waits for your word"},
 		{"unknown outcome", []trace.Data{start, trace.StateData{State: "reconciling"}, trace.StateData{State: "reconciling", Reason: "outcome_unknown"}}, 3, "", "waits for your word"},
 		{"store", []trace.Data{start, trace.ErrorData{Message: "the turn could not be stored", Code: "not_saved"}, trace.StateData{State: "failed", Reason: "store"}}, 1, "", "could not be stored"},
+		{"notice", []trace.Data{start, trace.NoticeData{Message: "the server cuts prompts", Why: "it counted 10 of 20 tokens"}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "vitrine: the server cuts prompts: it counted 10 of 20 tokens\n"},
 		{"cut by length", []trace.Data{start, trace.AnswerData{Text: "half", Partial: true}, trace.RunEndData{State: "succeeded"}}, 0, "half\n", ""},
 		{"retry", []trace.Data{start, trace.RetryData{Attempt: 1, Max: 3, WaitMS: 500, Cause: "h: HTTP 503"}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "h: HTTP 503; attempt 1 of 3 failed, again in 0.5 s"},
 	} {

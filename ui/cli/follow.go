@@ -157,6 +157,8 @@ func (f *follower) ours(ev trace.Event) {
 	case trace.ErrorData:
 		f.told = f.told || d.Code != "saved"
 		f.c.err.line("vitrine: %s", describeEvent(d))
+	case trace.NoticeData:
+		f.c.err.line("vitrine: %s", describeEvent(trace.ErrorData{Message: d.Message, Why: d.Why, Todo: d.Todo}))
 	case trace.StateData:
 		f.state(d)
 	case trace.RunEndData:
