@@ -182,16 +182,18 @@ func (s Screen) Row(y int) string { return strings.TrimRight(s.Text(0, s.w, y), 
 func (s Screen) Text(from, to, y int) string {
 	var b strings.Builder
 	for x := from; x < to; x++ {
-		switch c := s.Cell(x, y); {
-		case c != "":
+		if c := s.Cell(x, y); c != "" {
 			b.WriteString(c)
-		case x >= 0 && x < s.w && y >= 0 && y < s.h && s.cells[y*s.w+x].Width == 0 && x > 0 && s.cells[y*s.w+x-1].Width > 1:
-			// the second half of a wide cluster
-		default:
+		} else if !s.second(x, y) {
 			b.WriteByte(' ')
 		}
 	}
 	return b.String()
+}
+
+// second says that the cell is the second half of a wide cluster.
+func (s Screen) second(x, y int) bool {
+	return x > 0 && s.Cell(x, y) == "" && x < s.w && y >= 0 && y < s.h && s.cells[y*s.w+x].Width == 0 && s.cells[y*s.w+x-1].Width > 1
 }
 
 // Has says that some row shows the text.
@@ -206,7 +208,7 @@ func (s Screen) Find(text string) (x, y int, ok bool) {
 		row := s.Row(y)
 		if i := strings.Index(row, text); i >= 0 {
 			x := 0
-			for seen := 0; x < s.w && seen < i; x++ {
+			for seen := 0; x < s.w && (seen < i || s.second(x, y)); x++ {
 				seen += len(s.Text(x, x+1, y))
 			}
 			return x, y, true
