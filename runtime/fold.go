@@ -303,7 +303,7 @@ func (f *folder) commit(plan prompt.Plan, mem recollection, before, after int) e
 	})
 	tx.Events = f.events
 	for _, p := range mem.added {
-		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, Action: "added"}))
+		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, N: p.N, Action: "added"}))
 	}
 	for _, p := range mem.removed {
 		tx.PinsRemove = append(tx.PinsRemove, p.ID)

@@ -325,8 +325,11 @@ type Snapshot struct {
 	// Running says that this engine is executing it now; else it waits to be resumed or given up.
 	Running bool
 	Calls   []CallRow
-	Meter   trace.Meter
-	Seq     int64
+	// Pins are in the order of their making, Folds the newest ones, newest first, undone ones included.
+	Pins  []PinRow
+	Folds []FoldRow
+	Meter trace.Meter
+	Seq   int64
 	// HeldBy is the pid of the holder when it is another process.
 	HeldBy int
 	// Notice is something to tell the user at opening, such as that the last turn was interrupted.

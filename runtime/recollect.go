@@ -39,6 +39,25 @@ func (s *session) loadMemory(ctx context.Context) error {
 	return nil
 }
 
+// snapshotFolds bounds the folds that a page is told of.
+const snapshotFolds = 200
+
+// recall puts pins and folds into a snapshot.
+func (s *session) recall(ctx context.Context, snap *Snapshot) error {
+	mem := s.eng.cfg.Memory
+	if mem == nil {
+		return nil
+	}
+	var err error
+	if snap.Pins, err = mem.Pins(ctx, s.id); err != nil {
+		return fmt.Errorf("read the pins of session %s: %w", s.id, err)
+	}
+	if snap.Folds, err = mem.Folds(ctx, s.id, snapshotFolds); err != nil {
+		return fmt.Errorf("read the folds of session %s: %w", s.id, err)
+	}
+	return nil
+}
+
 // maxUndo is how many folds back one looks for one that was not undone.
 const maxUndo = 64
 

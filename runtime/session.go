@@ -218,6 +218,9 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 	case !errors.Is(err, ErrNotFound):
 		return Snapshot{}, fmt.Errorf("read the unfinished run of session %s: %w", s.id, err)
 	}
+	if err := s.recall(ctx, &snap); err != nil {
+		return Snapshot{}, err
+	}
 	s.mu.Lock()
 	snap.Running = s.cur != nil
 	snap.Meter = s.meter

@@ -57,8 +57,8 @@ func Due(window []Item, room Room) (turns, tokens bool) {
 }
 
 // Make plans a fold: for too many turns the oldest leave until RawTurns are left; for too many tokens results of completed
-// steps are shortened, then whole turns leave until half the budget is used, then completed steps of the current turn. asked
-// folds all but the current turn whatever the numbers.
+// steps are shortened; if that leaves more than three fourths of the budget in use, whole turns leave until it is half, then
+// completed steps of the current turn. asked folds all but the current turn whatever the numbers.
 func Make(window []Item, room Room, asked bool) Plan {
 	p := Plan{Fits: true}
 	p.Turns, p.Tokens = Due(window, room)
@@ -73,14 +73,15 @@ func Make(window []Item, room Room, asked bool) Plan {
 	if p.Tokens {
 		p.Shorten = w.shorten()
 	}
-	target := room.Limit / 2
+	// Shortening that makes room enough costs no turn; when turns have to leave, they leave down to half.
+	pressed := p.Tokens && room.Fixed+w.sum(0) > room.Limit*3/4
 	keep := room.RawTurns
 	if asked && !p.Turns && !p.Tokens {
 		keep = 1
 	}
 	cut := 0
 	for cut+1 < len(w.turns) {
-		over := p.Tokens && room.Fixed+room.Memory+w.sum(w.turns[cut]) > target
+		over := pressed && room.Fixed+room.Memory+w.sum(w.turns[cut]) > room.Limit/2
 		if len(w.turns)-cut <= max(1, keep) && !over {
 			break
 		}

@@ -1,0 +1,327 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"vitrine/llm"
+	"vitrine/llm/scripted"
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+// notices gives the stored notices of a code.
+func (b *bed) notices(code string) []trace.NoticeData {
+	var out []trace.NoticeData
+	for _, ev := range b.named(trace.Notice) {
+		if d := ev.Data.(trace.NoticeData); d.Code == code && ev.Seq > 0 {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// meter is the last meter that was told.
+func (b *bed) meter() trace.Meter {
+	var m trace.Meter
+	for _, ev := range b.named(trace.State) {
+		if d := ev.Data.(trace.StateData); d.Meter != nil {
+			m = *d.Meter
+		}
+	}
+	return m
+}
+
+// B091: a server that cuts the prompt silently to 4,096 (or 2,051) tokens is told of once, the meter uses what it takes, and the
+// next turn folds to it. A ratio within 2, or a cache that explains the count, is no alarm.
+func TestServerCutsThePrompt(t *testing.T) {
+	for _, tt := range []struct {
+		name             string
+		reported, cached int
+		cut              bool
+	}{
+		{"4096", 4096, -1, true}, {"2051", 2051, -1, true}, {"with a cached part", 4096, 4000, true},
+		{"within 2", 11000, -1, false}, {"the cache explains it", 4000, 11000, false}, {"no count of a prompt", 12, -1, false}, {"nothing", -1, -1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+				return scripted.Text("ok").Usage(tt.reported, 5, tt.cached)
+			}, func(int) string { return fact("it was long") }))
+			b.cfg.Limits.ContextTokens = 32768
+			b.cfg.Limits.Budget.Tokens = 0
+			b.run(func(ctx context.Context) {
+				for i := range 5 {
+					if end := b.ask(ctx, "s", fmt.Sprintf("question %d %s", i, strings.Repeat("these are words ", 1300))); end.State != "succeeded" {
+						t.Errorf("turn %d: %+v", i, end)
+					}
+				}
+			})
+			notes := b.notices("server_cuts")
+			limit := b.meter().Limit
+			switch {
+			case !tt.cut && (len(notes) > 0 || limit != 32768):
+				t.Errorf("a false warning: %+v, limit %d", notes, limit)
+			case tt.cut && (len(notes) != 1 || limit != tt.reported):
+				t.Errorf("%d warnings, limit %d", len(notes), limit)
+			case tt.cut:
+				if n := notes[0]; !strings.Contains(n.Message, trace.FormatTokens(tt.reported)) || n.Todo == "" {
+					t.Errorf("the warning: %+v", n)
+				}
+				if len(b.store.sessions["s"].folds) == 0 {
+					t.Error("the context is not kept within what the server takes")
+				}
+			}
+		})
+	}
+}
+
+// Another model is another server: what the one before took says nothing of it.
+func TestCutIsForgottenWithTheModel(t *testing.T) {
+	b := newBed(t, scripted.Text("ok").Usage(2051, 5, -1).Times(-1))
+	b.cfg.Limits.ContextTokens = 32768
+	b.run(func(ctx context.Context) {
+		b.ask(ctx, "s", strings.Repeat("these are words ", 2000))
+		if b.meter().Limit != 2051 {
+			t.Errorf("limit %d", b.meter().Limit)
+		}
+		model := "other"
+		if err := b.eng.Set(ctx, "s", runtime.Setting{Model: &model}); err != nil {
+			t.Fatal(err)
+		}
+		if b.meter().Limit != 32768 {
+			t.Errorf("limit %d after the change", b.meter().Limit)
+		}
+	})
+}
+
+// B109: servers that report nothing, zeros, or a total only: the meter shows an estimate and says so, the run's use is not
+// nothing, and folds come by the estimate.
+func TestNoUsage(t *testing.T) {
+	for name, report := range map[string][2]int{"missing": {-1, -1}, "zero": {0, 0}, "completion only": {-1, 7}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+				return scripted.Text(strings.Repeat("long answer ", 150)).Usage(report[0], report[1], -1)
+			}, func(int) string { return fact("it was long") }))
+			b.cfg.Limits.ContextTokens = 3000
+			b.run(func(ctx context.Context) {
+				for i := range 10 {
+					end := b.ask(ctx, "s", fmt.Sprintf("q%d", i))
+					if end.State != "succeeded" || end.Tokens < 100 || !end.Estimated {
+						t.Errorf("end = %+v", end)
+					}
+					if m := b.meter(); !m.Estimated || m.Used() == 0 {
+						t.Errorf("meter = %+v", m)
+					}
+				}
+			})
+			if n := len(b.store.sessions["s"].folds); n == 0 {
+				t.Error("nothing was folded")
+			}
+		})
+	}
+}
+
+// With folding off the user hears of it from 80% on, once a turn, before anything fails.
+func TestFoldOffSaysEarlyWhatComes(t *testing.T) {
+	b := newBed(t, scripted.Func(func(r llm.Request) scripted.Step {
+		if last := r.Messages[len(r.Messages)-1]; last.Role == llm.RoleUser {
+			return scripted.Calls(scripted.Call{Name: "read", Args: fmt.Sprintf(`{"text":"%d"}`, len(r.Messages))})
+		}
+		return scripted.Text(strings.Repeat("word ", 120))
+	}).Times(-1))
+	b.cfg.Limits.Fold, b.cfg.Limits.ContextTokens = runtime.FoldOff, 3000
+	failed := false
+	b.run(func(ctx context.Context) {
+		for i := range 30 {
+			before := len(b.notices("context_soon"))
+			end := b.ask(ctx, "s", fmt.Sprintf("q%d", i))
+			told := len(b.notices("context_soon")) - before
+			used := b.meter().Used() + 3000/8
+			switch {
+			case end.State != "succeeded":
+				failed = true
+				if before == 0 {
+					t.Error("the context was full without a warning")
+				}
+			case used < 3000*80/100 && told > 0:
+				t.Errorf("turn %d: told at %d of 3000", i, used)
+			case told > 1:
+				t.Errorf("turn %d: told %d times", i, told)
+			}
+			if failed {
+				break
+			}
+		}
+	})
+	notes := b.notices("context_soon")
+	if !failed || len(notes) < 2 {
+		t.Fatalf("failed %v, %d warnings", failed, len(notes))
+	}
+	if n := notes[0]; !strings.Contains(n.Why, "AGENT_COMPACT=off") || !strings.Contains(n.Why, "end without an answer") || !strings.Contains(n.Todo, "/compact") {
+		t.Errorf("the warning: %+v", n)
+	}
+	if len(b.store.sessions["s"].folds) != 0 {
+		t.Error("something was folded")
+	}
+}
+
+// B080: a result larger than the context is cut when it is stored, with its size and the handle under which the whole is; the
+// next request fits. A result that a fold shortens later gets a handle too, and keeps the one it has.
+func TestLargeResults(t *testing.T) {
+	n := 0
+	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		if n++; n <= 10 {
+			name := "big"
+			if n%2 == 0 {
+				name = "read"
+			}
+			return scripted.Calls(scripted.Call{Name: name, Args: fmt.Sprintf(`{"text":"%d %s"}`, n, strings.Repeat("and on ", 100))})
+		}
+		return scripted.Text("done")
+	}, func(int) string { return fact("steps were done") }))
+	b.cfg.Limits.ContextTokens = 3000
+	b.cfg.Limits.Budget = runtime.Budget{Steps: 40, Calls: 40}
+	b.run(func(ctx context.Context) {
+		if end := b.ask(ctx, "s", "do it"); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+		if end := b.ask(ctx, "s", "hi"); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	s := b.store.sessions["s"]
+	kept := map[string]string{}
+	for _, a := range s.artifacts {
+		kept[a.Handle] = a.Content
+	}
+	shortened, cut := 0, 0
+	for _, m := range s.messages {
+		if m.Role != llm.RoleTool {
+			continue
+		}
+		if len([]rune(m.Content)) > 2200 {
+			t.Errorf("a result of %d characters is in the prompt", len([]rune(m.Content)))
+		}
+		if m.ToolName == "big" {
+			cut++
+			if !strings.Contains(m.Content, `"bytes":`) || !strings.Contains(m.Content, "the tool artifact reads the rest") {
+				t.Errorf("the cut does not say where the rest is: %s", m.Content)
+			}
+		}
+		if m.PromptContent == nil {
+			continue
+		}
+		shortened++
+		found := false
+		for h, text := range kept {
+			if strings.Contains(*m.PromptContent, `"artifact":"`+h+`"`) {
+				found = len(text) > 600
+			}
+		}
+		if !found || !strings.Contains(*m.PromptContent, "the tool artifact reads the rest") {
+			t.Errorf("the whole of a shortened result cannot be read: %s", *m.PromptContent)
+		}
+		if m.Tokens > 200 || m.Content == *m.PromptContent {
+			t.Errorf("shortened to %d tokens", m.Tokens)
+		}
+	}
+	if shortened < 2 || cut == 0 {
+		t.Errorf("%d cut, %d shortened", cut, shortened)
+	}
+}
+
+// B080: a user message that cannot fit is refused before it is sent, with its size; nothing of it is stored, nobody is asked,
+// and the session goes on. B086: one that fits stays whole while tool results are shortened; the store keeps everything.
+func TestLongUserMessages(t *testing.T) {
+	n := 0
+	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		if n++; n%2 == 1 {
+			return scripted.Calls(scripted.Call{Name: "big", Args: fmt.Sprintf(`{"text":"%d"}`, n)})
+		}
+		return scripted.Text("ok")
+	}, func(int) string { return fact("much was read") }))
+	b.cfg.Limits.ContextTokens, b.cfg.Limits.RawTurns = 16000, 100
+	spec := "The specification. " + strings.Repeat("Every part of it has words. ", 1000)
+	b.run(func(ctx context.Context) {
+		b.ask(ctx, "s", "hi")
+		var big *runtime.TooLargeError
+		if err := b.eng.Submit(ctx, "s", strings.Repeat("too long ", 11000)); !errors.As(err, &big) || big.Tokens < 15000 || big.Limit != 16000 {
+			t.Errorf("submit: %v", err)
+		}
+		if len(b.messages("s")) != 4 || b.store.sessions["s"].row.TurnCount != 1 {
+			t.Error("something of it was stored")
+		}
+		b.ask(ctx, "s", spec)
+		for i := range 30 {
+			if end := b.ask(ctx, "s", fmt.Sprintf("part %d", i)); end.State != "succeeded" {
+				t.Errorf("end = %+v", end)
+			}
+		}
+	})
+	whole := 0
+	for _, m := range b.messages("s") {
+		if m.Content == spec && m.PromptContent == nil {
+			whole++
+		}
+	}
+	folds := b.store.sessions["s"].folds
+	if whole != 1 || len(folds) == 0 || len(folds[0].Shorten) == 0 || folds[0].LastN != 0 {
+		t.Errorf("the specification is whole %d times; folds %+v", whole, folds)
+	}
+}
+
+// The system prompt that a project gives is in every request, however often was folded. (B085)
+func TestSystemPromptSurvivesFolds(t *testing.T) {
+	b := newBed(t, foldModel(nil, func(n int) string { return fact(fmt.Sprint("fold ", n)) }))
+	b.cfg.Limits.RawTurns = 2
+	b.cfg.System = "You are a test.\n\nWhat this project says to agents (AGENTS.md):\nUse tabs."
+	b.run(func(ctx context.Context) {
+		for i := range 8 {
+			b.ask(ctx, "s", fmt.Sprintf("q%d", i))
+		}
+	})
+	for i, r := range b.model.Requests() {
+		if !asksSummary(r) && r.Messages[0].Content != b.cfg.System {
+			t.Errorf("request %d begins with %q", i, r.Messages[0].Content)
+		}
+	}
+}
+
+// Rules without end: the newest stay within a fourth of the context, what was pinned by hand stays, the user is told what went.
+func TestRulesAreBounded(t *testing.T) {
+	b := newBed(t, foldModel(nil, func(n int) string { return fact(fmt.Sprint("fold ", n)) }))
+	b.cfg.Limits.RawTurns, b.cfg.Limits.ContextTokens = 2, 2000
+	b.run(func(ctx context.Context) {
+		b.ask(ctx, "s", "hi")
+		if err := b.eng.Set(ctx, "s", runtime.Setting{Pin: "by hand"}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 60 {
+			if end := b.ask(ctx, "s", fmt.Sprintf("You must never use the word number %d in any of the texts.", i)); end.State != "succeeded" {
+				t.Fatalf("turn %d: %+v", i, end)
+			}
+		}
+	})
+	pins := b.store.sessions["s"].pins
+	if len(pins) < 5 || len(pins) > 50 || pins[0].Text != "by hand" || !strings.Contains(pins[len(pins)-1].Text, "5") {
+		t.Errorf("%d pins: %+v", len(pins), pins)
+	}
+	removed := 0
+	for _, ev := range b.named(trace.Pin) {
+		if ev.Data.(trace.PinData).Action == "removed" {
+			removed++
+		}
+	}
+	unpinned := 0
+	for _, ev := range b.named(trace.Compact) {
+		if d := ev.Data.(trace.CompactData); d.Phase == "committed" && ev.Seq > 0 {
+			unpinned += len(d.Unpinned)
+		}
+	}
+	if removed == 0 || unpinned != removed {
+		t.Errorf("%d pins went, %d were told", removed, unpinned)
+	}
+}
