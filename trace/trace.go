@@ -239,8 +239,10 @@ type HistoryRepairedData struct {
 
 // PinData is a pin that came or went.
 type PinData struct {
-	ID     string `json:"id"`
-	Text   string `json:"text"`
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	// N is the message that the sentence stands in, 0 for none.
+	N      int64  `json:"n,omitempty"`
 	Action string `json:"action"` // added removed
 }
 
