@@ -125,6 +125,12 @@ func code(err error) int {
 	return 0
 }
 
+// noRoomForMemory says that the file of shared memory beside the database could not grow: the disk is full.
+func noRoomForMemory(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE
+}
+
 // sqlError says what was being done, and turns what SQLite refuses for good into ErrConstraint.
 func sqlError(doing string, err error) error {
 	switch code(err) {
@@ -150,6 +156,9 @@ func causeOf(err error) Cause {
 		return CauseFileGone
 	case errors.Is(err, errLockBusy), errors.Is(err, context.DeadlineExceeded):
 		return CauseBusy
+	}
+	if noRoomForMemory(err) {
+		return CauseDiskFull
 	}
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:

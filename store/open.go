@@ -331,6 +331,9 @@ func openFailed(path string, err error) error {
 		return err
 	}
 	dir := filepath.Dir(path)
+	if noRoomForMemory(err) {
+		return &OpenError{Path: path, What: "the disk is full", Err: err, Do: "make room, or " + doSetPath}
+	}
 	switch code(err) {
 	case sqlite3.SQLITE_NOTADB:
 		return &OpenError{Path: path, What: "the file is not a database", Err: err, Do: doSetPath}
