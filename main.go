@@ -63,6 +63,7 @@ type wiring struct {
 	client func(llm.Client) llm.Client
 	tools  []tools.Tool
 	park   time.Duration
+	ids    func() string
 }
 
 func (w wiring) program() cli.Program {
@@ -84,6 +85,10 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	faults, err := runtime.ParseFaults(os.Getenv(runtime.FaultEnv))
 	if err != nil {
 		return nil, err
+	}
+	newID := newID
+	if w.ids != nil {
+		newID = w.ids
 	}
 	bus := trace.NewBus(clk)
 	notes := newNotices(clk)
@@ -118,7 +123,9 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
 	app.Agent, app.Feed = engine, bus
-	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error { return screen(ctx, cfg, clk, app, notes, s) }
+	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error {
+		return ui.Run(ctx, screenOptions(cfg, clk, app, notes, s))
+	}
 	app.Close = func(ctx context.Context) error {
 		// Who makes events ends before who writes them.
 		err := engine.Shutdown(ctx, false)
@@ -200,19 +207,19 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (cl
 	return client, closeIt
 }
 
-// screen opens the terminal's screen on the app.
-func screen(ctx context.Context, cfg config.Config, clk clock.Clock, app *cli.App, notes *notices, s cli.ScreenOptions) error {
+// screenOptions are those of the terminal's screen on the app.
+func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *notices, s cli.ScreenOptions) ui.Options {
 	end := cfg.Endpoint()
 	models := []string{end.Model}
 	if end.Kind != config.Offline {
 		models = append(models, config.OfflineModel)
 	}
 	folder, _ := os.Getwd() // it is only shown
-	return ui.Run(ctx, ui.Options{
+	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next,
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens},
-	})
+	}
 }
 
 // shortFolder writes the home folder as ~.
