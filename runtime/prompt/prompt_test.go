@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -84,6 +85,36 @@ func TestCounter(t *testing.T) {
 	}
 }
 
+// A server that counts some 20% more than we do, of whose reports one in fifty is wrong by any factor: the number on the meter
+// stays within 15% of the truth from the second report on, and follows when what is counted changes for good.
+func TestCounterIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var c prompt.Counter
+		estimate := 1000
+		rate := 1.2
+		for i := range 1000 {
+			if i == 500 {
+				rate = 0.9
+			}
+			estimate += 20 + rnd.IntN(200)
+			if rnd.IntN(30) == 0 { // folded
+				estimate = 1000 + rnd.IntN(500)
+				c.Drop(false)
+			}
+			truth := float64(estimate) * rate * (0.97 + rnd.Float64()*0.06)
+			if n, _ := c.Count(estimate); i > 2 && (i < 500 || i > 504) && (float64(n) < truth*0.85 || float64(n) > truth*1.15) {
+				t.Fatalf("report %d: counted %d, true %.0f", i, n, truth)
+			}
+			report := int(truth)
+			if i%50 == 25 {
+				report = int(truth * []float64{0, 0.1, 0.3, 0.5, 0.7, 1.4, 1.6, 2, 10}[rnd.IntN(9)])
+			}
+			c.Report(report, estimate)
+		}
+	})
+}
+
 func user(s string) prompt.Entry {
 	return prompt.Entry{Message: llm.Message{Role: llm.RoleUser, Kind: llm.KindUser, Content: s}}
 }
@@ -158,6 +189,24 @@ func TestBuildIsAlwaysValid(t *testing.T) {
 			t.Fatalf("the next request does not begin with this one: %s", d)
 		}
 	})
+}
+
+// 50 MB of ordinary text take less than a second, whatever else the machine does; the benchmark says how much less.
+func TestEstimateIsFast(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "en.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat(string(b), 5<<20/len(b))
+	best := time.Hour
+	for range 5 {
+		start := time.Now()
+		prompt.Estimate(text)
+		best = min(best, time.Since(start))
+	}
+	if best > 100*time.Millisecond {
+		t.Errorf("%d bytes took %s", len(text), best)
+	}
 }
 
 func BenchmarkEstimate(b *testing.B) {

@@ -27,14 +27,14 @@ func Estimate(s string) int {
 			continue
 		}
 		j := i + 1
-		switch kind := asciiKind(c); kind {
+		switch asciiKinds[c] {
 		case asciiLetter:
-			for j < len(s) && asciiKind(s[j]) == asciiLetter {
+			for j < len(s) && asciiKinds[s[j]] == asciiLetter {
 				j++
 			}
 			sixths += wordCost(j - i)
 		case asciiDigit:
-			for j < len(s) && asciiKind(s[j]) == asciiDigit {
+			for j < len(s) && asciiKinds[s[j]] == asciiDigit {
 				j++
 			}
 			sixths += (j - i + 2) / 3 * 6
@@ -44,7 +44,7 @@ func Estimate(s string) int {
 			}
 			sixths += spaceCost(c, j-i)
 		default:
-			for j < len(s) && j-i < 3 && asciiKind(s[j]) == asciiPunct {
+			for j < len(s) && j-i < 3 && asciiKinds[s[j]] == asciiPunct {
 				j++
 			}
 			sixths += 5
@@ -59,19 +59,25 @@ const (
 	asciiLetter
 	asciiDigit
 	asciiSpace
+	notASCII
 )
 
-func asciiKind(c byte) int {
-	switch {
-	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
-		return asciiLetter
-	case c >= '0' && c <= '9':
-		return asciiDigit
-	case c == ' ' || c == '\n' || c == '\t' || c == '\r':
-		return asciiSpace
+// asciiKinds is the kind of each byte.
+var asciiKinds = func() (kinds [256]uint8) {
+	for c := range kinds {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			kinds[c] = asciiLetter
+		case c >= '0' && c <= '9':
+			kinds[c] = asciiDigit
+		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
+			kinds[c] = asciiSpace
+		case c >= utf8.RuneSelf:
+			kinds[c] = notASCII
+		}
 	}
-	return asciiPunct
-}
+	return kinds
+}()
 
 // wordCost: a common word with its leading space is one token up to about seven letters, then one more for each four.
 func wordCost(n int) int {
@@ -134,6 +140,8 @@ func EstimateTools(specs []llm.ToolSpec) int {
 const (
 	minRatio = 0.6
 	maxRatio = 1.8
+	// maxJump is how far a report may lie from the ones before; farther ones count when the next agrees.
+	maxJump = 1.25
 )
 
 // Counter is the one count of a session's context: the last believed report plus k times the estimate of what came since.
@@ -143,6 +151,7 @@ type Counter struct {
 	anchor   int // reported input of the request at the anchor
 	estimate int // our estimate of that same request
 	anchored bool
+	odd      float64 // the ratio of the last report, when it jumped; 0 for none
 }
 
 // Count is the context's size in tokens for a request that we estimate at estimate; estimated is false when a report
@@ -172,21 +181,30 @@ func (c *Counter) Report(reported, estimate int) bool {
 	if ratio < minRatio || ratio > maxRatio {
 		return false
 	}
-	if c.k == 0 {
+	switch {
+	case c.k == 0:
 		c.k = ratio
-	} else {
+	case near(ratio, c.k):
 		c.k += (ratio - c.k) * 0.3
+	case c.odd > 0 && near(ratio, c.odd):
+		c.k = ratio // two in a row: the context is of another kind now
+	default:
+		c.odd = ratio
+		return false
 	}
+	c.odd = 0
 	c.anchor, c.estimate, c.anchored = reported, estimate, true
 	return true
 }
+
+func near(a, b float64) bool { return a < b*maxJump && b < a*maxJump }
 
 // Drop forgets the anchor: after a fold or a change of model the last report says nothing of the next request. The ratio
 // is forgotten too when the model changed.
 func (c *Counter) Drop(model bool) {
 	c.anchored = false
 	if model {
-		c.k = 0
+		c.k, c.odd = 0, 0
 	}
 }
 
