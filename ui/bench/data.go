@@ -37,7 +37,7 @@ func fill(ctx context.Context, path string, sessions, messages int) (err error) 
 			return fmt.Errorf("fill %s: %w", path, err)
 		}
 		for n := range messages {
-			kind, text := "user", fmt.Sprintf("question %d of session %d", n/2, s)
+			kind, text := "user", fmt.Sprintf("question-%d-of-session-%d", n/2, s)
 			if n%2 == 1 {
 				kind, text = "assistant", "**Answer.** "+strings.Repeat("some words and `code` for it, ", 8)+"\n\n- one\n- two 部署计划\n"
 			}

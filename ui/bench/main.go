@@ -119,7 +119,11 @@ func (b programs) starts(ctx context.Context, r *report, runs int) error {
 
 // start gives the milliseconds from the start of bin to its input line.
 func (b programs) start(ctx context.Context, bin, dir string) (float64, error) {
-	t, err := open(ctx, bin, dir, nil)
+	var args []string
+	if bin == b.vitrine {
+		args = []string{"--user", "bench"}
+	}
+	t, err := open(ctx, bin, dir, nil, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -144,7 +148,7 @@ func (b programs) memory(ctx context.Context, r *report) error {
 	}
 	srv := newServer(5000)
 	defer srv.close()
-	t, err := open(ctx, b.vitrine, dir, []string{"OPENAI_BASE_URL=" + srv.url(), "MODEL=bench", "AGENT_MAX_CTX_TOKENS=200000", "AGENT_MAX_RUN_TOKENS=1000000"}, "--continue")
+	t, err := open(ctx, b.vitrine, dir, []string{"OPENAI_BASE_URL=" + srv.url(), "MODEL=bench", "AGENT_MAX_CTX_TOKENS=200000", "AGENT_MAX_RUN_TOKENS=1000000"}, "--user", "bench", "--continue")
 	if err != nil {
 		return err
 	}
@@ -152,7 +156,7 @@ func (b programs) memory(ctx context.Context, r *report) error {
 	if _, err := t.await("❯", 20*time.Second); err != nil {
 		return err
 	}
-	if _, err := t.await("question 99", 20*time.Second); err != nil {
+	if _, err := t.await("question-99-of-session-4", 20*time.Second); err != nil {
 		return err
 	}
 	if r.RSSFiveTabs, _, err = resident(t.cmd.Process.Pid); err != nil {
