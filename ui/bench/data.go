@@ -31,7 +31,7 @@ func fill(ctx context.Context, path string, sessions, messages int) (err error) 
 	}
 	now := time.Now().UnixMicro()
 	for s := range sessions {
-		id := fmt.Sprintf("bench-window-%d", s+1)
+		id := fmt.Sprintf("filled-%d", s+1)
 		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, title, turn_count, next_n, created_at, updated_at)
 			VALUES (?, 'bench', ?, ?, ?, ?, ?)`, id, fmt.Sprintf("session %d", s+1), messages/2, messages+1, now, now+int64(s)); err != nil {
 			return fmt.Errorf("fill %s: %w", path, err)
