@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"vitrine/llm"
 	"vitrine/llm/scripted"
+	"vitrine/runtime"
+	"vitrine/ui/demo"
 )
 
 // monkeyKeys are what a monkey presses. Keys that leave are not among them.
@@ -19,7 +23,7 @@ var monkeyKeys = []string{
 }
 
 // Whatever is pressed, in whatever order, while runs go on, fail and end: nothing panics, the terminal shows what a repaint
-// would show, no row is too wide, and no byte is foreign.
+// would show, no row is too wide, no byte is foreign; and when it is killed there, all sessions are whole afterwards.
 func TestMonkey(t *testing.T) {
 	seeds, steps := 4, 150
 	if s := os.Getenv("VITRINE_MONKEY"); s != "" { // a longer search, by hand
@@ -100,9 +104,33 @@ func monkey(t *testing.T, seed uint64, steps int) {
 			break
 		}
 	}
-	p.Advance(time.Minute)
+	p.Advance(time.Duration(rng.IntN(1000)) * time.Millisecond)
 	sameAsNew(t, p, "at the end")
+	if !p.Ended() {
+		survives(t, p, s)
+	}
 	if bad := foreignBytes(p.out.String()); bad != "" {
 		t.Error(bad)
 	}
+}
+
+// survives kills the program where it stands, and wants every session of it whole when it is started again.
+func survives(t *testing.T, p *play, s stage) {
+	t.Helper()
+	s.w, s.h = 120, 30
+	q := startPlay(t, p.crash(), s)
+	list := stored(q, func(ctx context.Context) ([]runtime.SessionInfo, error) {
+		return q.app.Library.Sessions(ctx, "ann")
+	})
+	for _, info := range list {
+		if state := runtime.State(info.RunState); state == "" || state.Terminal() {
+			q.turns(info.ID)
+		}
+	}
+	q.Press("ctrl+x", "n") // the program goes on
+	q.Advance(time.Second)
+	q.Enter("what is next?")
+	q.until("the end of a run", func(s demo.Screen) bool {
+		return strings.HasPrefix(status(s), " ✓") || strings.HasPrefix(status(s), " ✗")
+	})
 }

@@ -143,7 +143,7 @@ func startPlay(t testing.TB, dir string, s stage) *play {
 	t.Cleanup(p.end)
 	p.until("the opened session", func(s demo.Screen) bool {
 		row := status(s)
-		return strings.HasPrefix(row, " ready") || strings.HasPrefix(row, " ✓ done") || strings.HasPrefix(row, " interrupted")
+		return row != "" && !strings.Contains(row, "opening")
 	})
 	return p
 }
@@ -395,7 +395,11 @@ func TestTabsComeBack(t *testing.T) {
 		t.Errorf("farewell %q", got)
 	}
 
+	file := fileEvents(t, dir)
 	q := startPlay(t, dir, stage{w: 160, h: 44, at: playStart.Add(time.Hour)})
+	for n := range 3 {
+		q.tracesAgree(t, file, fmt.Sprintf("ann-window-%d", n+1))
+	}
 	q.Advance(time.Second)
 	after := q.Screen()
 	for y := range 44 {
@@ -785,20 +789,93 @@ func TestChineseOneByOne(t *testing.T) {
 	}
 }
 
-// traceEvents reads the trace file.
-func traceEvents(t *testing.T, dir string) []trace.Event {
+// fileEvents counts the stored events of each session in the trace file, by seq; one told twice is an error.
+func fileEvents(t *testing.T, dir string) map[string]map[int64]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "traces.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []trace.Event
+	all := map[string]map[int64]string{}
 	for line := range strings.Lines(string(data)) {
-		var e trace.Event
+		var e struct {
+			Session string `json:"session_id"`
+			Seq     *int64 `json:"seq"`
+			Event   string `json:"event"`
+		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%v in %s", err, line)
 		}
-		all = append(all, e)
+		if e.Seq == nil {
+			continue
+		}
+		if all[e.Session] == nil {
+			all[e.Session] = map[int64]string{}
+		}
+		if was := all[e.Session][*e.Seq]; was != "" {
+			t.Errorf("event %d of %s is told twice: %s, %s", *e.Seq, e.Session, was, e.Event)
+		}
+		all[e.Session][*e.Seq] = e.Event
 	}
 	return all
+}
+
+// tracesAgree wants every stored event of a session in the trace file, once.
+func (p *play) tracesAgree(t *testing.T, file map[string]map[int64]string, session string) {
+	t.Helper()
+	events := stored(p, func(ctx context.Context) ([]trace.Event, error) {
+		return p.app.Library.Events(ctx, session, "", 0, 10000)
+	})
+	for _, e := range events {
+		if got := file[session][e.Seq]; got != string(e.Name) {
+			t.Errorf("event %d of %s is %q in the file, %q in the store", e.Seq, session, got, e.Name)
+		}
+	}
+	if len(events) == 0 || len(events) != len(file[session]) {
+		t.Errorf("%s has %d events in the store, %d in the file", session, len(events), len(file[session]))
+	}
+}
+
+// A store that does not take a commit: the screen says so, nothing is lost, the run goes on when it can.
+func TestNotSavedForAWhile(t *testing.T) {
+	t.Setenv(runtime.FaultEnv, "commit.before:4:enospc,commit.before:5:enospc,commit.after:7:eio")
+	p := startPlay(t, t.TempDir(), stage{})
+	p.Enter("what is (17+5)*3?")
+	p.wait("NOT SAVED")
+	p.Type("typed meanwhile")
+	p.done()
+	p.seesNot("NOT SAVED")
+	p.sees("(17+5)*3 = 66")
+	if row := inputRow(p.Screen()); row != "❯ typed meanwhile" {
+		t.Errorf("the input holds %q", row)
+	}
+	if got := p.turns("ann-window-1"); len(got) != 4 {
+		t.Errorf("%d messages", len(got))
+	}
+	p.Press("ctrl+c")
+	p.quit()
+}
+
+// Waits for another attempt are told of, with a countdown; Esc ends them; what streamed before a cut is void.
+func TestRetryIsTold(t *testing.T) {
+	retried := func(steps ...scripted.Step) stage {
+		return stage{model: func(clk clock.Clock) llm.Client {
+			return llm.Retry(scripted.New(clk, steps...), llm.RetryConfig{Max: 2, Base: 3 * time.Second, Clock: clk, Rand: func() float64 { return 0.5 }})
+		}}
+	}
+	p := startPlay(t, t.TempDir(), retried(scripted.Fail(nil), scripted.Text("halfway there").ChunkSize(1).Pace(50*time.Millisecond).Cut(5), scripted.Text("fine now")))
+	p.Enter("hi")
+	p.wait("SERVER ERROR", "again in 3 s", "again in 2 s", "again in 1 s", "half")
+	p.wait("fine now")
+	p.done()
+	p.seesNot("half", "again in")
+	if got := p.turns("ann-window-1"); len(got) != 2 || got[1].Content != "fine now" {
+		t.Errorf("stored is %+v", got)
+	}
+	q := startPlay(t, t.TempDir(), retried(scripted.Fail(nil).Times(-1)))
+	q.Enter("hi")
+	q.wait("again in 3 s")
+	q.Press("esc")
+	q.until("the end", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " / stopped") })
+	q.seesNot("again in")
 }
