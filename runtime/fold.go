@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"vitrine/llm"
@@ -175,12 +176,30 @@ func (f *folder) remember(plan prompt.Plan) (recollection, error) {
 	}
 	f.emit(trace.CompactData{Phase: "checked", After: encodeSummary(next)})
 	mem.summary, mem.changes = prompt.Merge(f.s.summary, next, f.s.eng.cfg.Clock.Now())
-	mem.pin(f.s.rulesOf(leaving), f.s.limit()/pinShare)
+	mem.fit(f.s.limit() / memoryShare)
+	mem.pin(f.s.rulesOf(leaving), f.s.limit()/memoryShare)
 	return mem, nil
 }
 
-// pinShare is the part of the context that pinned rules may take: a fourth.
-const pinShare = 4
+// memoryShare is the part of the context that pinned rules may take, and the summary as much again: a fourth.
+const memoryShare = 4
+
+// fit lets the oldest entries of the longest list go until the summary costs at most room.
+func (m *recollection) fit(room int) {
+	for memorySize(m.summary, nil) > room {
+		field := m.summary.Longest(prompt.Estimate)
+		entry := m.summary.DropLast(field)
+		for i := range m.changes {
+			if c := &m.changes[i]; c.Field == field {
+				gone := func(e string) bool { return e == entry }
+				if slices.ContainsFunc(c.Kept, gone) {
+					c.Dropped = append(c.Dropped, entry)
+				}
+				c.Added, c.Kept = slices.DeleteFunc(c.Added, gone), slices.DeleteFunc(c.Kept, gone)
+			}
+		}
+	}
+}
 
 // pin adds rules. Where all pins together would cost more than room, the oldest rules give way; what the user pinned by hand
 // stays.

@@ -28,6 +28,8 @@ type memStore struct {
 	// fail is asked before and after each commit; what it returns is the commit's error.
 	fail func(tx runtime.Tx, after bool) error
 	held map[string]bool
+	// light keeps no record of commits and events, for sessions of many thousand turns.
+	light bool
 	// published says whose events were told.
 	published map[string]bool
 }
@@ -117,6 +119,10 @@ func (m *memStore) commit(tx *runtime.Tx) (runtime.Committed, error) {
 	if err != nil {
 		return got, err
 	}
+	if m.light {
+		s.events, s.applied = nil, map[string]runtime.Committed{tx.ID: got}
+		return got, nil
+	}
 	m.commits = append(m.commits, *tx)
 	return got, nil
 }
@@ -187,11 +193,8 @@ func (s *memSession) fold(f runtime.Fold, at time.Time) error {
 	}
 	s.row.WindowFrom, s.row.KeepN, s.row.Summary = f.From, f.Keep, f.SummaryAfter
 	for _, sh := range f.Shorten {
-		for i := range s.messages {
-			if s.messages[i].N == sh.N {
-				s.messages[i].PromptContent, s.messages[i].Tokens = sh.Content, sh.Tokens
-			}
-		}
+		msg := &s.messages[sh.N-1] // n has no gaps
+		msg.PromptContent, msg.Tokens = sh.Content, sh.Tokens
 	}
 	if f.Undo {
 		for i := range s.folds {
@@ -223,10 +226,9 @@ func (m *memStore) Folded(_ context.Context, id string, first, last int64) ([]ru
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []runtime.MessageRow
-	for _, msg := range m.sessions[id].messages {
-		if msg.N >= first && msg.N <= last {
-			out = append(out, msg)
-		}
+	all := m.sessions[id].messages
+	if first, last = max(first, 1), min(last, int64(len(all))); first <= last {
+		out = append(out, all[first-1:last]...)
 	}
 	return out, nil
 }
@@ -284,10 +286,11 @@ func (m *memStore) Window(_ context.Context, id string) ([]runtime.MessageRow, e
 	defer m.mu.Unlock()
 	s := m.sessions[id]
 	var out []runtime.MessageRow
-	for _, msg := range s.messages {
-		if msg.N >= s.row.WindowFrom || msg.N == s.row.KeepN {
-			out = append(out, msg)
-		}
+	if keep := s.row.KeepN; keep > 0 && keep < s.row.WindowFrom {
+		out = append(out, s.messages[keep-1])
+	}
+	if from := s.row.WindowFrom; from <= int64(len(s.messages)) {
+		out = append(out, s.messages[from-1:]...)
 	}
 	return out, nil
 }

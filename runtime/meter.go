@@ -20,7 +20,7 @@ func (s *session) measure() trace.Meter {
 	fixed, memory := s.eng.fixed, s.memoryTokens
 	all := fixed + memory + window
 	total, estimated := s.counter.Count(all)
-	m := trace.Meter{Limit: s.limit(), Turns: turns, MaxTurns: s.eng.cfg.Limits.RawTurns, Estimated: estimated}
+	m := trace.Meter{Limit: s.shownLimit(), Turns: turns, MaxTurns: s.eng.cfg.Limits.RawTurns, Estimated: estimated}
 	if all > 0 {
 		m.System = total * fixed / all
 		m.Memory = total * memory / all
@@ -33,42 +33,57 @@ func (s *session) measure() trace.Meter {
 	return m
 }
 
-// limit is what a request has to fit into, in tokens: what was configured, or less where the server seems to cut prompts.
+// shownLimit is limit for the meter, which believes the first report of a cut already.
+func (s *session) shownLimit() int {
+	if s.cut.at > 0 {
+		return min(s.cut.at, s.eng.cfg.Limits.ContextTokens)
+	}
+	return s.limit()
+}
+
+// limit is what a request has to fit into, in tokens: what was configured, or less where the server cuts prompts.
 func (s *session) limit() int {
 	limit := s.eng.cfg.Limits.ContextTokens
-	if s.cutAt > 0 {
-		limit = min(limit, s.cutAt)
+	if s.cut.sure {
+		limit = min(limit, s.cut.at)
 	}
 	return limit
 }
 
 // reserve is what a reply is given within the limit, in tokens.
-func (s *session) reserve() int { return min(1024, s.limit()/8) }
+func (s *session) reserve() int { return reserveOf(s.limit()) }
+
+func reserveOf(limit int) int { return min(1024, limit/8) }
+
+// serverCut is a server's own window as its reports betray it: some servers cut a prompt silently, and the model forgets its
+// instructions. The zero value is a server of which nothing of the kind was seen.
+type serverCut struct {
+	at   int  // to how many tokens
+	sure bool // two reports in a row said so; one alone may be wrong
+	told bool
+}
 
 // leastCut is the smallest window that a server is believed to have: fewer tokens are no count of a prompt.
 const leastCut = 512
 
-// watchCut looks whether the server took less of the prompt than was sent: some cut it silently to a window of their own, and
-// the model forgets its instructions. It gives what to tell the user, once.
-func (s *session) watchCut(u llm.Usage, estimate int) *trace.NoticeData {
-	if u.Prompt == nil {
-		return nil
-	}
+// watch takes in what the server counted for a request that we estimated. It gives what to tell the user, once.
+func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
 	took := *u.Prompt
-	if u.Cached != nil && *u.Cached < took {
-		u.Cached = nil // part of the count already
-	}
-	if u.Cached != nil {
+	if u.Cached != nil && *u.Cached >= took {
 		took += *u.Cached // some servers leave out what came from their cache
 	}
 	if took < leastCut || took*2 >= estimate {
+		if took > c.at || !c.sure {
+			c.at, c.sure = 0, false // it took more, or the one report was wrong
+		}
 		return nil
 	}
-	first := s.cutAt == 0
-	s.cutAt = took
-	if !first {
+	c.sure = c.at > 0 && took*20 >= c.at*19 && took*20 <= c.at*21
+	c.at = took
+	if c.told {
 		return nil
 	}
+	c.told = true
 	return &trace.NoticeData{
 		Code:    "server_cuts",
 		Message: fmt.Sprintf("the server seems to cut prompts at about %s tokens", trace.FormatTokens(took)),
@@ -82,15 +97,15 @@ const nearlyFull = 80
 
 // warnFull says early what will happen when the context is full and nothing is folded, once a turn.
 func (r *run) warnFull(m trace.Meter) {
-	used := m.Used() + r.s.reserve()
-	if r.s.eng.cfg.Limits.Fold != FoldOff || r.warned || used*100 < m.Limit*nearlyFull {
+	used, limit := m.Used()+r.s.reserve(), r.s.eng.cfg.Limits.ContextTokens
+	if r.s.eng.cfg.Limits.Fold != FoldOff || r.warned || used*100 < limit*nearlyFull {
 		return
 	}
 	r.warned = true
 	r.events = append(r.events, r.event(trace.NoticeData{
 		Code:    "context_soon",
-		Message: fmt.Sprintf("the context is %d%% full and folding is off", used*100/max(1, m.Limit)),
-		Why:     fmt.Sprintf("%d of %d tokens, the reply's %d included (AGENT_COMPACT=off); when it is full, turns end without an answer", used, m.Limit, r.s.reserve()),
+		Message: fmt.Sprintf("the context is %d%% full and folding is off", used*100/max(1, limit)),
+		Why:     fmt.Sprintf("%d of %d tokens, the reply's %d included (AGENT_COMPACT=off); when it is full, turns end without an answer", used, limit, r.s.reserve()),
 		Todo:    "/compact folds now; /new starts an empty session; AGENT_COMPACT=auto folds by itself",
 	}))
 }

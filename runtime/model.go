@@ -179,7 +179,7 @@ func (r *run) account(u llm.Usage) {
 	if u.Prompt != nil {
 		use.Prompt += *u.Prompt
 		r.s.counter.Report(*u.Prompt, r.estimate)
-		if note := r.s.watchCut(u, r.estimate); note != nil {
+		if note := r.s.cut.watch(u, r.estimate); note != nil {
 			r.events = append(r.events, r.event(*note))
 		}
 	} else {

@@ -278,8 +278,8 @@ func (s *session) pin(text string) error {
 		return errors.New("there is nothing to pin")
 	case len([]rune(text)) > maxPin:
 		return fmt.Errorf("a pin has at most %d characters", maxPin)
-	case len(s.pins) >= maxPins:
-		return fmt.Errorf("there are %d pins already; /unpin one first", len(s.pins))
+	case s.pinnedByHand() >= maxPins:
+		return fmt.Errorf("%d sentences are pinned already; /unpin one first", s.pinnedByHand())
 	case s.busy():
 		return errors.New("a turn is running; pin when it has ended")
 	}
@@ -298,6 +298,16 @@ func (s *session) pin(text string) error {
 	s.pins = append(s.pins, p)
 	s.repinned()
 	return nil
+}
+
+func (s *session) pinnedByHand() int {
+	n := 0
+	for _, p := range s.pins {
+		if p.Source == "user" {
+			n++
+		}
+	}
+	return n
 }
 
 // unpin takes a pin away, named by its id, its text or its number from 1.

@@ -31,7 +31,7 @@ type session struct {
 	window  []MessageRow
 	counter prompt.Counter
 	sent    prefixLog
-	cutAt   int // what the server seems to cut prompts to, in tokens; 0: nothing of the kind was seen
+	cut     serverCut
 	inbox   []InboxRow
 	// What is remembered of what left the window: pins, summary, and the block that the prompt holds of them.
 	pins         []PinRow
@@ -259,7 +259,7 @@ func (s *session) submit(text string) error {
 // fits says whether an input can be sent at all: whatever is folded, it stands beside what is fixed.
 func (s *session) fits(text string) error {
 	limit := s.eng.cfg.Limits.ContextTokens
-	reserve := min(1024, limit/8)
+	reserve := reserveOf(limit)
 	tokens, fixed := prompt.EstimateMessage(llm.Message{Content: text}), s.eng.fixed
 	if !s.busy() {
 		// Otherwise a run has these, and they may change until the input's turn comes.

@@ -73,7 +73,7 @@ func (s *session) setModel(model string) error {
 	}
 	s.row.Model = model
 	s.counter.Drop(true)
-	s.cutAt = 0
+	s.cut = serverCut{}
 	m := s.measure()
 	s.publish(trace.StateData{State: "", Meter: &m})
 	return nil

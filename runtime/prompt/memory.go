@@ -49,6 +49,32 @@ func (s Summary) Entries() int {
 	return n
 }
 
+// Longest names the list that costs most by cost.
+func (s Summary) Longest(cost func(string) int) string {
+	name, most := "", -1
+	for _, f := range s.fields() {
+		n := 0
+		for _, e := range *f.list {
+			n += 2 + cost(e)
+		}
+		if n > most {
+			name, most = f.name, n
+		}
+	}
+	return name
+}
+
+// DropLast takes the oldest entry of a list away and gives it; "" when there is none.
+func (s *Summary) DropLast(name string) string {
+	for _, f := range s.fields() {
+		if l := *f.list; f.name == name && len(l) > 0 {
+			*f.list = l[:len(l)-1]
+			return l[len(l)-1]
+		}
+	}
+	return ""
+}
+
 // MarshalJSON writes every list, an empty one as [].
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type plain Summary // without this method
