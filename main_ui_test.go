@@ -843,6 +843,7 @@ func TestNotSavedForAWhile(t *testing.T) {
 	p.Enter("what is (17+5)*3?")
 	p.wait("NOT SAVED")
 	p.Type("typed meanwhile")
+	p.Advance(20 * time.Second)
 	p.done()
 	p.seesNot("NOT SAVED")
 	p.sees("(17+5)*3 = 66")
