@@ -880,3 +880,46 @@ func TestRetryIsTold(t *testing.T) {
 	q.until("the end", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " / stopped") })
 	q.seesNot("again in")
 }
+
+// Two programs on one file: a session that the first one holds is read only in the second, which follows it; when the first
+// one leaves, it is the second one's.
+func TestTwoPrograms(t *testing.T) {
+	dir := t.TempDir()
+	p := startPlay(t, dir, stage{})
+	p.ask("hello")
+	q := startPlay(t, dir, stage{session: "ann-window-1"})
+	q.wait("READ ONLY", "turn 1")
+	q.Enter("may I?")
+	q.wait("read only")
+	if row := inputRow(q.Screen()); row != "❯ may I?" {
+		t.Errorf("the input holds %q", row)
+	}
+	p.ask("what is (17+5)*3?")
+	q.wait("(17+5)*3 = 66", "turn 2")
+	p.quit()
+	q.Press("enter")
+	q.until("the session to be free", func(s demo.Screen) bool { return !s.Has("READ ONLY") })
+	q.Press("ctrl+c")
+	q.Enter("what is 2+2?")
+	q.wait("2+2 = 4")
+	q.done()
+	if got := q.said("ann-window-1"); !slices.Equal(got, []string{"hello", "what is (17+5)*3?", "what is 2+2?"}) {
+		t.Errorf("said %q", got)
+	}
+}
+
+// When another program holds all tabs that were kept, there is a new one to work in.
+func TestAllTabsHeld(t *testing.T) {
+	dir := t.TempDir()
+	p := startPlay(t, dir, stage{})
+	p.ask("hello")
+	q := startPlay(t, dir, stage{})
+	q.until("a tab to work in", func(s demo.Screen) bool { return strings.Contains(s.Row(0), "2 new") })
+	q.Press("alt+2")
+	q.ask("what is 2+2?")
+	q.sees("2+2 = 4")
+	q.Press("alt+1")
+	q.wait("READ ONLY")
+	q.quit()
+	p.ask("still here?")
+}
