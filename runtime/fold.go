@@ -320,6 +320,7 @@ func (f *folder) commit(plan prompt.Plan, mem recollection, before, after int) e
 		Phase: "committed", FirstN: plan.First, LastN: plan.Last, TokensBefore: row.TokensBefore, TokensAfter: row.TokensAfter,
 		DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion, Pinned: pinTexts(mem.added), Unpinned: pinTexts(mem.removed), Before: row.SummaryBefore, After: row.SummaryAfter,
 	})
+	f.slim()
 	tx.Events = f.events
 	for _, p := range mem.added {
 		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, N: p.N, Action: "added"}))
@@ -340,6 +341,16 @@ func (f *folder) commit(plan prompt.Plan, mem recollection, before, after int) e
 	s.lastFold = f.id
 	s.take(row, mem.summary)
 	return nil
+}
+
+// slim takes the summaries out of the phases before the commit: the commit's own event has them, and they may be long.
+func (f *folder) slim() {
+	for i := range f.events {
+		if d, ok := f.events[i].Data.(trace.CompactData); ok && d.Phase != "committed" {
+			d.Before, d.After = nil, nil
+			f.events[i].Data = d
+		}
+	}
 }
 
 // take brings the session's memory and window to where a fold left them.

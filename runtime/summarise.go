@@ -161,7 +161,7 @@ func (f *folder) runUsage() *RunUsage {
 }
 
 // maxDescribed bounds how many messages of each kind a fold's event names: a long session's fold is an event of ordinary size.
-const maxDescribed = 100
+const maxDescribed = 40
 
 // describe names what a plan does, message by message, and how many messages leave.
 func (s *session) describe(plan prompt.Plan) (leaving, shortened []trace.CompactMessage, leave int) {

@@ -33,7 +33,7 @@ func (t *txn) fold(tx runtime.Tx) error {
 		return runtime.ErrStale
 	}
 	for _, sh := range f.Shorten {
-		if _, err := t.exec("UPDATE messages SET prompt_content = ?, tokens = ? WHERE session_id = ? AND n = ?",
+		if _, err := t.exec(shortenQuery,
 			cleanOrNull(sh.Content), sh.Tokens, tx.SessionID, sh.N); err != nil {
 			return sqlError("shorten a result", err)
 		}
@@ -54,7 +54,7 @@ func (t *txn) fold(tx runtime.Tx) error {
 // foldExpected checks the newest compaction.
 func (t *txn) foldExpected(sessionID string, f *runtime.Fold) error {
 	var last string
-	err := t.row("SELECT id FROM compactions WHERE session_id = ? AND undone_at IS NULL ORDER BY ord DESC LIMIT 1", []any{sessionID}, &last)
+	err := t.row(lastFoldQuery, []any{sessionID}, &last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return sqlError("look for the last fold", err)
 	}
@@ -102,8 +102,10 @@ func (t *txn) changePins(tx runtime.Tx) error {
 }
 
 const (
-	pinsQuery  = "SELECT id, session_id, text, source, n, created_at FROM pins WHERE session_id = ? ORDER BY ord"
-	foldsQuery = `SELECT id, run_id, reason, first_n, last_n, window_from, keep_n, was_from, was_keep, shortened, tokens_before,
+	lastFoldQuery = "SELECT id FROM compactions WHERE session_id = ? AND undone_at IS NULL ORDER BY ord DESC LIMIT 1"
+	shortenQuery  = "UPDATE messages SET prompt_content = ?, tokens = ? WHERE session_id = ? AND n = ?"
+	pinsQuery     = "SELECT id, session_id, text, source, n, created_at FROM pins WHERE session_id = ? ORDER BY ord"
+	foldsQuery    = `SELECT id, run_id, reason, first_n, last_n, window_from, keep_n, was_from, was_keep, shortened, tokens_before,
 		tokens_after, summary_before, summary_after, created_at, undone_at FROM compactions WHERE session_id = ? AND ord < ifnull((SELECT ord FROM compactions WHERE id = ?), 9223372036854775807)
 		ORDER BY ord DESC LIMIT ?`
 )

@@ -843,6 +843,11 @@ func TestQueryPlans(t *testing.T) {
 		{"calls", callsQuery, "sqlite_autoindex_tool_calls_2 (run_id=? AND (step,reply,ord)>(?,?,?))", []any{"r", 0, 0, 0, 1}},
 		{"todos", todosQuery, "todos_session (session_id=?)", []any{"s"}},
 		{"inbox", inboxQuery, "inbox_session (session_id=?)", []any{"s"}},
+		{"pins", pinsQuery, "pins_session (session_id=?)", []any{"s"}},
+		{"folds", foldsQuery, "compactions_session (session_id=? AND rowid<?)", []any{"s", "", 1}},
+		{"last fold", lastFoldQuery, "compactions_session (session_id=?)", []any{"s"}},
+		{"shorten", shortenQuery, "sqlite_autoindex_messages_2 (session_id=? AND n=?)", []any{nil, 1, "s", 1}},
+		{"artifacts", artifactsQuery, "artifacts_session (session_id=?)", []any{"s", 1}},
 		{"sessions", sessionsQuery, "sessions_user (user_id=? AND updated_at<?)", []any{"u", 1, 1, 1}},
 		{"held sessions", "UPDATE sessions SET holder = '' WHERE holder = 'x' AND holder <> ''", "sessions_holder (holder=?)", nil},
 	} {
