@@ -461,7 +461,9 @@ func TestRedirects(t *testing.T) {
 			}
 		}
 	}
-	_, c := over(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect) })
+	_, c := over(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+	})
 	if e := failure(t, c); e.Status != 307 {
 		t.Errorf("a loop gives %v", e)
 	}
@@ -549,6 +551,7 @@ func TestConnect(t *testing.T) {
 		message string
 	}{
 		"refused":      {Config{BaseURL: refused.URL}, llm.ErrConnect, true, "connection refused"},
+		"odd dial":     {Config{Transport: fails(&net.OpError{Op: "dial", Err: errors.New("no route\x1b[31m")})}, llm.ErrConnect, true, "no route"},
 		"closed":       {Config{BaseURL: closing.URL}, llm.ErrConnect, true, "the server closed the connection without an answer"},
 		"certificate":  {Config{BaseURL: secure.URL}, llm.ErrConnect, false, "certificate"},
 		"not secure":   {Config{BaseURL: strings.Replace(closing.URL, "http:", "https:", 1)}, llm.ErrConnect, false, "HTTP response to HTTPS client"},
@@ -563,7 +566,8 @@ func TestConnect(t *testing.T) {
 			client := New(c.cfg)
 			defer client.Close()
 			e := failure(t, client)
-			if e.Kind != c.kind || e.Retryable != c.retry || !strings.Contains(e.Message, c.message) {
+			if e.Kind != c.kind || e.Retryable != c.retry || !strings.Contains(e.Message, c.message) ||
+				strings.Contains(e.Message, "dial") || strings.ContainsRune(e.Message, 0x1B) {
 				t.Errorf("got %v, retryable %v", e, e.Retryable)
 			}
 			if _, err := client.Models(t.Context()); err == nil {

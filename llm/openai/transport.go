@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -192,15 +193,27 @@ func (c *Client) connectError(err error) *llm.Error {
 	e := &llm.Error{Kind: llm.ErrConnect, Host: c.base.Host, Message: c.clean(err.Error()), Retryable: true, Err: err}
 	var dns *net.DNSError
 	var timeout net.Error
+	var op *net.OpError
 	switch {
 	case errors.As(err, &dns):
 		e.Message = "the host was not found"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Message = "no connection in time"
+	case errors.As(err, &op) && op.Op == "dial" && op.Err != nil:
+		e.Message = c.clean(reason(op.Err)) // the host stands before it anyway
 	case errors.Is(err, io.EOF):
 		e.Message = "the server closed the connection without an answer"
 	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		e.Retryable = false
 	}
 	return e
+}
+
+// reason is what the system says to a call that failed, without the name of the call.
+func reason(err error) string {
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return call.Err.Error()
+	}
+	return err.Error()
 }
