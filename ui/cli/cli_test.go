@@ -85,7 +85,8 @@ func TestEventAdvice(t *testing.T) {
 		want string
 	}{
 		{trace.ErrorData{Message: "no connection", Why: "h: refused", Todo: "check OPENAI_BASE_URL; /retry sends it again"}, "no connection: h: refused; check OPENAI_BASE_URL"},
-		{trace.ErrorData{Message: "stopped", Todo: "The model was not asked again. /retry gives a new budget."}, "stopped; The model was not asked again"},
+		{trace.ErrorData{Message: "stopped", Todo: "The model was not asked again. /retry gives a new budget."}, "stopped; the model was not asked again"},
+		{trace.ErrorData{Message: "stopped", Todo: "MODEL names another. é stays. /retry"}, "stopped; MODEL names another; é stays"},
 		{trace.ErrorData{Message: "stopped", Todo: "/retry"}, "stopped"},
 	} {
 		if got := describeEvent(c.d); got != c.want {
@@ -637,6 +638,10 @@ func TestSessionsDelete(t *testing.T) {
 	b.proc.In, b.proc.Stdin = Data, never{t}
 	b.want(b.run("sessions", "delete", "s"), 2, "", "--yes answers it")
 	b.want(b.run("sessions", "delete", "s", "--yes"), 0, "", "session s is deleted")
+	b.f.rows = []runtime.SessionInfo{{ID: "s"}}
+	b.want(b.run("sessions", "delete", "s"), 2, "", "Delete session s (0 messages) for good?")
+	b.f.rows[0].Messages = 1
+	b.want(b.run("sessions", "delete", "s"), 2, "", "Delete session s (1 message) for good?")
 	b.want(b.run("sessions", "delete", "t", "--yes"), 2, "", "no session t")
 	if o := b.f.options[len(b.f.options)-1]; o.ReadOnly {
 		t.Error("opened read-only to delete")
@@ -761,7 +766,8 @@ func TestUsage(t *testing.T) {
 }
 
 func TestFirstLine(t *testing.T) {
-	for in, want := range map[string]string{"a": "a", " a\nb": "a...", strings.Repeat("x", 70): strings.Repeat("x", 60) + "..."} {
+	for in, want := range map[string]string{"a": "a", " a\nb": "a...", strings.Repeat("x", 70): strings.Repeat("x", 60) + "...",
+		strings.Repeat("x", 58) + "👩\u200d👩\u200d👧y": strings.Repeat("x", 58) + "...", strings.Repeat("x", 59) + "e\u0301": strings.Repeat("x", 59) + "..."} {
 		if got := firstLine(in); got != want {
 			t.Errorf("%q: %q", in, got)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"vitrine/runtime"
 	"vitrine/runtime/config"
@@ -173,11 +175,20 @@ func describeEvent(d trace.ErrorData) string {
 	for _, part := range strings.Split(d.Todo, "; ") {
 		for _, one := range strings.SplitAfter(part, ". ") {
 			if one = strings.Trim(one, " ."); one != "" && !strings.Contains(one, "/") && !strings.Contains(one, "this tab") {
-				advice = append(advice, one)
+				advice = append(advice, withinSentence(one))
 			}
 		}
 	}
 	return sentence(s, strings.Join(advice, "; "))
+}
+
+// withinSentence writes a sentence as a part of another one. Names such as OPENAI_BASE_URL keep their letters.
+func withinSentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if second, _ := utf8.DecodeRuneInString(s[size:]); unicode.IsUpper(second) {
+		return s
+	}
+	return string(unicode.ToLower(first)) + s[size:]
 }
 
 // finish writes what went wrong and gives the exit code.

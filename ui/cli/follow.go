@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 
 	"vitrine/runtime"
 	"vitrine/trace"
@@ -13,6 +16,9 @@ import (
 
 // followBuffer is how many events may wait; a run without a screen has few besides deltas.
 const followBuffer = 4096
+
+// firstLineMost is how much of a queued input is shown.
+const firstLineMost = 60
 
 // follower watches one run from its start to its end and prints it.
 type follower struct {
@@ -234,10 +240,15 @@ func cleanKeepTabs(s string) string {
 	return strings.Join(parts, "\t")
 }
 
+// firstLine gives the first line of an input, at most firstLineMost characters of it, never a part of a grapheme.
 func firstLine(s string) string {
 	line, _, cut := strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(line); len(r) > 60 {
-		line, cut = string(r[:60]), true
+	end, used := 0, 0
+	for g := graphemes.FromString(line); g.Next(); end += len(g.Value()) {
+		if used += utf8.RuneCountInString(g.Value()); used > firstLineMost {
+			line, cut = line[:end], true
+			break
+		}
 	}
 	if cut {
 		line += "..."

@@ -299,7 +299,7 @@ func (c *command) deleteSession(ctx context.Context, o *options, id string) (err
 		return err
 	}
 	if !o.yes {
-		ok, err := c.confirm(ctx, fmt.Sprintf("Delete session %s (%s, %d messages) for good?", info.ID, info.Title, info.Messages))
+		ok, err := c.confirm(ctx, fmt.Sprintf("Delete session %s (%s) for good?", info.ID, sizeWord(info)))
 		if err != nil {
 			return err
 		}
@@ -313,6 +313,18 @@ func (c *command) deleteSession(ctx context.Context, o *options, id string) (err
 	}
 	c.err.line("session %s is deleted; the trace file still tells of it", id)
 	return nil
+}
+
+// sizeWord says what a session holds: its title, if it has one, and how many messages.
+func sizeWord(info runtime.SessionInfo) string {
+	count := "1 message"
+	if info.Messages != 1 {
+		count = strconv.FormatInt(info.Messages, 10) + " messages"
+	}
+	if info.Title == "" {
+		return count
+	}
+	return info.Title + ", " + count
 }
 
 // jsonLine prints one object as a line. Strings hold no control characters in JSON but for those above U+007E, which are
