@@ -212,7 +212,7 @@ func TestToolsMissing(t *testing.T) {
 	contains(t, d.ask("add a todo: x"), "tool todo")
 	contains(t, d.ask("what is compaction"), "You have not told me")
 	d = newDesk(t)
-	d.req.Tools = d.req.Tools[:1] // the calculator
+	d.req.Tools = d.req.Tools[1:2] // the calculator
 	contains(t, d.ask("what is 1+1 and add a todo: x"), "1+1 = 2", "tool todo")
 }
 

@@ -67,7 +67,43 @@ func summarize(req llm.Request) string {
 	for _, f := range newest(facts) {
 		sum.Facts = front(sum.Facts, f.text.s)
 	}
+	if len(sum.Goals)+len(sum.Facts)+len(sum.Todos)+len(sum.Unresolved) == 0 {
+		sum.Goals = front(nil, topics(messages))
+	}
 	return summaryJSON(sum)
+}
+
+// Bounds of what is said of small talk, so that it is shorter than the talk.
+const (
+	maxTopics = 3
+	maxTopic  = 24 // runes
+)
+
+// topics says what the user's messages began with, newest first, in their language; empty when there are none.
+func topics(messages []llm.Message) string {
+	var list []string
+	var said strings.Builder
+	for _, m := range slices.Backward(messages) {
+		line := strings.Join(strings.Fields(clip(strings.TrimSpace(m.Content), 2*maxTopic)), " ")
+		if m.Role != llm.RoleUser || line == "" || len(list) == maxTopics {
+			continue
+		}
+		said.WriteString(line + "\n")
+		list = append(list, clip(line, maxTopic))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	l, _ := detect(said.String())
+	if l == chinese {
+		return zhTexts.topics + strings.Join(list, "；")
+	}
+	return enTexts.topics + strings.Join(list, "; ")
+}
+
+// isTopics reports an entry that topics made. It names what was asked, and answers nothing.
+func isTopics(entry string) bool {
+	return strings.HasPrefix(entry, enTexts.topics) || strings.HasPrefix(entry, zhTexts.topics)
 }
 
 // front puts s first, once.

@@ -126,6 +126,28 @@ func TestSummaryOdd(t *testing.T) {
 	}
 }
 
+// Small talk leaves one plain line, in its language, so that it can be folded; it is nothing that was told.
+func TestSummaryOfSmallTalk(t *testing.T) {
+	for text, want := range map[string]string{
+		"user: hi\nassistant: Hello!\nuser: thanks a lot\nassistant: ok":                               "talked about: thanks a lot; hi",
+		"用户：你好\n助手：你好！\n用户：计算 2+2\n助手：4":                                                               "聊过：计算 2+2；你好",
+		"user: a\nuser: b\nuser: c\nuser: d" + strings.Repeat(" and on", 50):                           "talked about: d and on and on and on a…; c; b",
+		`[{"role":"user","content":"what is 2+2?"},{"role":"assistant","content":"4"}]` + "\nand more": "talked about: what is 2+2?",
+	} {
+		s := summaryOf(t, text)
+		if d := cmp.Diff(summary{[]string{want}, []string{}, []string{}, []string{}}, s); d != "" {
+			t.Errorf("%q: %s", text, d)
+		}
+	}
+	again := summaryOf(t, `{"goals":["talked about: hi"],"facts":[],"todos":[],"unresolved":[]}`+"\nuser: thanks")
+	if len(again.Goals) != 1 {
+		t.Errorf("%+v", again)
+	}
+	if got := (memory{Goals: entries{"talked about: the deploy", "聊过：部署"}}).statements(); len(got) != 0 {
+		t.Errorf("it is taken for something told: %+v", got)
+	}
+}
+
 // FuzzSummary: whatever the request holds, the summary has its four lists.
 func FuzzSummary(f *testing.F) {
 	f.Add(oldSummary + "\nuser: the deploy is on Friday\nassistant: ok")

@@ -28,6 +28,7 @@ type texts struct {
 	bye        string
 	help       string
 	unknown    string
+	topics     string // what a summary says of talk with nothing in it to be remembered
 	and        string // between parts of a commentary
 	stop       string
 	commentary string
@@ -83,7 +84,8 @@ var enTexts = texts{
 To connect a real model set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server (a local one needs no key), and MODEL, then start again.`,
 	unknown: "I am the offline demo model and know fixed rules only; this fits none of them. I can calculate (“what is (17+5)*3?”), look things up (“search for context window”), keep todos " +
 		"(“add a todo: submit the report”) and remember what I am told (“remember that the deploy is on Friday”). “help” says more. For a real model set OPENAI_API_KEY or OPENAI_BASE_URL.",
-	and: " and ", stop: ".",
+	topics: "talked about: ",
+	and:    " and ", stop: ".",
 	commentary: "I will %s",
 	doCalc:     "calculate %s",
 	doSearch:   "look up “%s”",
@@ -134,7 +136,8 @@ var zhTexts = texts{
 要连接真实模型，请设置 OPENAI_API_KEY，或用 OPENAI_BASE_URL 指向兼容的服务器（本地服务器不需要密钥），并设置 MODEL，然后重新启动。`,
 	unknown: "我是离线演示模型，只懂固定的规则，这句话不在其中。我会计算（“计算 (17+5)*3”）、查资料（“查一下上下文窗口”）、记待办（“添加待办：提交报告”）、记住你说的话（“请记住：部署在周五”）。" +
 		"输入“帮助”了解更多。要连接真实模型，请设置 OPENAI_API_KEY 或 OPENAI_BASE_URL。",
-	and: "，然后", stop: "。",
+	topics: "聊过：",
+	and:    "，然后", stop: "。",
 	commentary: "我来%s",
 	doCalc:     "计算 %s",
 	doSearch:   "查“%s”",

@@ -162,6 +162,9 @@ func (m memory) statements() []fact {
 	for _, field := range []entries{m.Goals, m.Pinned, m.Facts} {
 		// New entries stand in front, and the last statement wins: so from the end.
 		for _, s := range slices.Backward(field) {
+			if isTopics(s) {
+				continue
+			}
 			out = append(out, remembered(s)...)
 		}
 	}

@@ -24,5 +24,5 @@ type Deps struct {
 
 // All makes every tool of this package.
 func All(d Deps) []tools.Tool {
-	return []tools.Tool{Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID), Artifact(d.Artifacts)}
+	return []tools.Tool{Artifact(d.Artifacts), Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID)}
 }
