@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,6 +67,8 @@ type tty struct {
 	before *term.State
 	done   chan struct{} // closed when the process has ended
 	read   chan struct{} // closed when its output has ended
+	// answered is closed when the emulator answers no more.
+	answered chan struct{}
 
 	mu  sync.Mutex
 	emu *vt.Emulator
@@ -79,7 +82,7 @@ func startTTY(t *testing.T, c call, w, h int) *tty {
 		t.Skip(err)
 	}
 	c.args = append([]string{"--user", "ann"}, c.args...)
-	y := &tty{t: t, cmd: c.command(t), p: p, end: end, done: make(chan struct{}), read: make(chan struct{}), emu: vt.NewEmulator(w, h)}
+	y := &tty{t: t, cmd: c.command(t), p: p, end: end, done: make(chan struct{}), read: make(chan struct{}), answered: make(chan struct{}), emu: vt.NewEmulator(w, h)}
 	if err := pty.Setsize(p, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +100,7 @@ func startTTY(t *testing.T, c call, w, h int) *tty {
 	}()
 	go y.watch()
 	go func() { // what the terminal answers
+		defer close(y.answered)
 		buf := make([]byte, 256)
 		for {
 			n, err := y.emu.Read(buf)
@@ -136,7 +140,8 @@ func (y *tty) close() {
 	_ = y.end.Close()
 	_ = y.p.Close()
 	<-y.read
-	_ = y.emu.Close()
+	_ = y.emu.InputPipe().(io.Closer).Close() // the emulator's own Close races with its Read
+	<-y.answered
 }
 
 // messagesOfAnn reads a session that the program in the terminal wrote.
