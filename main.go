@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"math/rand/v2"
@@ -145,8 +146,11 @@ func (w wiring) limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 		},
 		ContextTokens: cfg.MaxCtxTokens, RawTurns: cfg.MaxRawTurns, ResultChars: resultChars, Temperature: &cfg.LLMTemperature,
 	}
-	if cfg.Compact == config.CompactOff {
+	switch {
+	case cfg.Compact == config.CompactOff:
 		l.Fold = runtime.FoldOff
+	case cfg.Compact == config.CompactAsk && !o.Headless:
+		l.Fold = runtime.FoldAsk // a run without the screen has nobody to ask
 	}
 	if o.Headless {
 		l.ParkLimit = cmp.Or(w.park, parkLimit)
@@ -154,17 +158,41 @@ func (w wiring) limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 	return l
 }
 
-// system is the system prompt: ours, and what the project in this folder says to agents.
+// system is the system prompt: ours, and what the project in this folder says to agents. Too much of that is cut at the end
+// of a line, and the model is told.
 func system() string {
 	s := assets.SystemPrompt()
-	notes, err := os.ReadFile(projectNotes)
-	if err != nil || len(notes) == 0 {
+	notes, size := readProjectNotes()
+	if notes == "" {
 		return s // most folders have none
 	}
-	if len(notes) > projectNotesLimit {
-		notes = notes[:projectNotesLimit]
+	part := ""
+	if int64(len(notes)) < size {
+		if i := strings.LastIndexByte(notes, '\n'); i > 0 {
+			notes = notes[:i]
+		}
+		part = fmt.Sprintf(", the first %d of %d bytes", len(notes), size)
 	}
-	return s + "\n\nWhat this project says to agents (" + projectNotes + "):\n" + strings.ToValidUTF8(string(notes), "")
+	return s + "\n\nWhat this project says to agents (" + projectNotes + part + "):\n" + strings.ToValidUTF8(notes, "")
+}
+
+// readProjectNotes gives the beginning of the project's notes, and their size. What is no file is left alone: a pipe of that
+// name would be waited for.
+func readProjectNotes() (notes string, size int64) {
+	info, err := os.Stat(projectNotes)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", 0
+	}
+	f, err := os.Open(projectNotes)
+	if err != nil {
+		return "", 0
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, projectNotesLimit))
+	if err != nil {
+		return "", 0
+	}
+	return string(data), max(info.Size(), int64(len(data)))
 }
 
 // routes sends a request to the client that has its model.

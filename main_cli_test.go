@@ -349,7 +349,7 @@ func TestUnknownToolsEndTheRun(t *testing.T) {
 		return llmtest.Ask(llm.ToolCall{ID: fmt.Sprint(n), Name: fmt.Sprint("nothing_", n), Arguments: "{}"})
 	})
 	r := vitrine(t.TempDir(), "run", "go").with("OPENAI_BASE_URL=" + s.URL()).run(t)
-	if r.code != 1 || n != 3 || r.stdout != "" || r.stderr == "" {
+	if r.code != 1 || n != 3 || r.stdout != "" || !strings.Contains(r.stderr, "tools that do not exist: 3 unknown tools in a row") {
 		t.Errorf("after %d requests: %+v", n, r)
 	}
 }
@@ -402,6 +402,70 @@ func TestPanics(t *testing.T) {
 	closings := checkTurns(t, messages(t, dir, "s"))
 	if len(closings) != 2 || closings[0] != "it broke" {
 		t.Errorf("closings %q", closings)
+	}
+}
+
+// What a project says to agents stands in the system prompt of every request; a long text is cut at the end of a line, and
+// what is no file is not read.
+func TestProjectNotes(t *testing.T) {
+	var system string
+	server := strictServer(t, func(r llmtest.Request) llmtest.Reply {
+		system = r.Messages[0].Text()
+		return llmtest.Answer("done")
+	})
+	env := "OPENAI_BASE_URL=" + server.URL()
+	ask := func(notes string) {
+		t.Helper()
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte(notes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		vitrine(dir, "run", "hi").with(env).ok(t)
+	}
+	ask("")
+	plain := system
+	ask("Use tabs.\nNever \xff push.\n")
+	if want := plain + "\n\nWhat this project says to agents (AGENTS.md):\nUse tabs.\nNever  push.\n"; system != want {
+		t.Errorf("%q", system)
+	}
+	line := "Use tabs. 用制表符。\n"
+	ask(strings.Repeat(line, 1000))
+	kept := 8192 / len(line)
+	want := fmt.Sprintf("%s\n\nWhat this project says to agents (AGENTS.md, the first %d of %d bytes):\n%s",
+		plain, kept*len(line)-1, 1000*len(line), strings.TrimSuffix(strings.Repeat(line, kept), "\n"))
+	if system != want {
+		t.Errorf("%.200q", system[len(plain):])
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("mkfifo", filepath.Join(dir, "AGENTS.md")).CombinedOutput(); err != nil {
+		t.Skipf("no pipe: %s", out)
+	}
+	vitrine(dir, "run", "hi").with(env).ok(t)
+	if system != plain {
+		t.Errorf("%q", system)
+	}
+}
+
+// B122: without a home folder, or with one that does not exist, the program works in the folder where it stands; a path that
+// needs a home folder is refused with one line that names both variables.
+func TestNoHome(t *testing.T) {
+	const none = "/dev/null/home" // even root cannot make it
+	for _, env := range [][]string{{"HOME="}, {"HOME=" + none}, {"HOME=" + none, "XDG_CONFIG_HOME=" + none + "/c", "XDG_DATA_HOME=" + none + "/d"}} {
+		dir := t.TempDir()
+		if out := vitrine(dir, "run", "1+1").with(env...).ok(t); !strings.Contains(out, "2") {
+			t.Errorf("%v: %q", env, out)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "data", "sessions.db")); err != nil {
+			t.Errorf("%v: %v", env, err)
+		}
+	}
+	r := vitrine(t.TempDir(), "run", "hi").with("HOME=", "AGENT_DB_PATH=~/s.db").run(t)
+	if r.code != 2 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, "AGENT_DB_PATH=~/s.db") || !strings.Contains(r.stderr, "HOME is not set") {
+		t.Errorf("%+v", r)
+	}
+	r = vitrine(t.TempDir(), "run", "hi").with("HOME="+none, "AGENT_DB_PATH=~/s.db").run(t)
+	if r.code != 2 || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, none) || !strings.Contains(r.stderr, "AGENT_DB_PATH") {
+		t.Errorf("%+v", r)
 	}
 }
 
