@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -166,10 +167,11 @@ func FilePath(userConfigDir string) string {
 	return filepath.Join(userConfigDir, "vitrine", "config.toml")
 }
 
-// ReadFile reads the configuration file; one that is not there is empty.
+// ReadFile reads the configuration file; one that is not there is empty, also where a file stands in the place of a folder
+// above it, as with HOME=/dev/null.
 func ReadFile(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	if err != nil {

@@ -379,6 +379,9 @@ func TestReadFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if data, err := ReadFile(filepath.Join(path, "vitrine", "config.toml")); err != nil || data != nil {
+		t.Errorf("below a file: %q, %v", data, err)
+	}
 	if data, err := ReadFile(path); err != nil || string(data) != "x" {
 		t.Errorf("%q %v", data, err)
 	}
