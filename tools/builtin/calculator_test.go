@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"math/big"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -258,6 +261,22 @@ func TestCalculatorErrors(t *testing.T) {
 	}
 	if _, err := os.Stat("pwn"); err == nil {
 		t.Error("the expression was executed")
+	}
+}
+
+// B133: no code of the calculator can start a process, load code or reach beyond its numbers.
+func TestCalculatorReachesNothing(t *testing.T) {
+	allowed := []string{"context", "encoding/json", "errors", "fmt", "math", "math/big", "strconv", "strings", "unicode", "unicode/utf8", "vitrine/tools"}
+	for _, name := range []string{"calculator.go", "expression.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			if path := strings.Trim(spec.Path.Value, `"`); !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
 	}
 }
 
