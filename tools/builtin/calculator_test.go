@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/parser"
+	goparser "go/parser"
 	"go/token"
 	"math/big"
 	"os"
@@ -266,9 +266,9 @@ func TestCalculatorErrors(t *testing.T) {
 
 // B133: no code of the calculator can start a process, load code or reach beyond its numbers.
 func TestCalculatorReachesNothing(t *testing.T) {
-	allowed := []string{"context", "encoding/json", "errors", "fmt", "math", "math/big", "strconv", "strings", "unicode", "unicode/utf8", "vitrine/tools"}
+	allowed := []string{"context", "encoding/json", "errors", "fmt", "math", "math/big", "strconv", "strings", "time", "unicode", "unicode/utf8", "vitrine/tools"}
 	for _, name := range []string{"calculator.go", "expression.go"} {
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		f, err := goparser.ParseFile(token.NewFileSet(), name, nil, goparser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
