@@ -37,6 +37,11 @@ func commandTable() []command {
 		{title: "Send the last input again", slash: "retry", run: func(m *Model, _ string) tea.Cmd { return m.page().retry() }},
 		{title: "Choose the model", slash: "model", arg: "name", run: (*Model).chooseModel},
 		{title: "Start a new session in this tab", slash: "clear", run: func(m *Model, _ string) tea.Cmd { return m.askClear() }},
+		{title: "Fold the context now", slash: "compact", arg: "undo", chord: letter("k", "fold"), run: (*Model).fold},
+		{title: "Undo the last fold", chord: letter("u", "undo"), run: func(m *Model, _ string) tea.Cmd { return m.undoFold() }},
+		{title: "Show the context of the next request", chord: letter("c", "context"), run: func(m *Model, _ string) tea.Cmd { return m.openContext() }},
+		{title: "Pin a sentence, which no fold loses", slash: "pin", arg: "text", run: (*Model).pin},
+		{title: "Take a pin away", slash: "unpin", arg: "number or text", run: (*Model).unpin},
 		{title: "Stop the run", run: func(m *Model, _ string) tea.Cmd { return m.page().cancelRun() }},
 		{title: "Show or hide the trace", chord: letter("t", "trace"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTrace) }},
 		{title: "Show or hide the todos", chord: letter("o", "todos"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTodos) }},
@@ -68,6 +73,10 @@ const (
 	kindEvent    dialog.Kind = "event"
 	kindHelp     dialog.Kind = "help"
 	kindFind     dialog.Kind = "find"
+	kindPins     dialog.Kind = "pins"
+	kindContext  dialog.Kind = "context"
+	kindPart     dialog.Kind = "part"
+	kindFold     dialog.Kind = "fold"
 )
 
 // ending is what becomes of a run whose tab goes away.

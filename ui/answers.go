@@ -21,8 +21,10 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 	case dialog.Copied:
 		return p.copyText(r.Text)
 	case dialog.Closed:
-		p.dialog = nil
+		p.dialog, p.behind = p.behind, nil
 		return nil
+	case dialog.Inspected:
+		return m.inspected(p, r)
 	case dialog.Picked:
 		p.dialog = nil
 		return m.picked(p, r)
@@ -49,6 +51,8 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 		return p.setInput(r.ID)
 	case kindModels:
 		return m.env.set(p.id, "change the model", runtime.Setting{Model: &r.ID})
+	case kindPins:
+		return m.env.set(p.id, "unpin", runtime.Setting{Unpin: r.ID})
 	case kindSessions:
 		return m.pickedSession(p, r)
 	}

@@ -66,6 +66,7 @@ func (c *columns) load(s runtime.Snapshot, events []trace.Event, u usage) {
 	c.chat.Load(s, events)
 	c.trace.Load(events)
 	c.side.Load(s)
+	c.side.SetPins(c.pinRows(s.Pins))
 	c.side.SetUsage(u.tokens, u.estimated, u.cost)
 }
 
@@ -83,7 +84,26 @@ func (c *columns) apply(e trace.Event) {
 	}
 	c.chat.Apply(e)
 	c.trace.Apply(e)
+	if d, ok := e.Data.(trace.PinData); ok {
+		c.side.Pin(sidebar.Pin{ID: d.ID, Text: d.Text, Turn: c.turnOf(d.N)}, d.Action == "added")
+	}
 	c.side.Apply(e)
+}
+
+// turnOf is the turn of a message, 0 for no message or one that is not known.
+func (c *columns) turnOf(n int64) int {
+	if n == 0 {
+		return 0
+	}
+	return c.chat.TurnOf(n)
+}
+
+func (c *columns) pinRows(pins []runtime.PinRow) []sidebar.Pin {
+	out := make([]sidebar.Pin, 0, len(pins))
+	for _, p := range pins {
+		out = append(out, sidebar.Pin{ID: p.ID, Text: p.Text, Turn: c.turnOf(p.N)})
+	}
+	return out
 }
 
 // older puts a page of older messages in front.

@@ -100,6 +100,9 @@ func (e *env) open(id string, create bool) tea.Cmd {
 		if err != nil {
 			return openedMsg{id: id, err: fmt.Errorf("read runs: %w", err)}
 		}
+		if snap.Messages, err = e.withOlder(id, snap); err != nil {
+			return openedMsg{id: id, err: fmt.Errorf("read folded messages: %w", err)}
+		}
 		msg := openedMsg{id: id, snap: snap, events: events}
 		for _, r := range runs {
 			if r.State.Terminal() {
@@ -108,6 +111,22 @@ func (e *env) open(id string, create bool) tea.Cmd {
 		}
 		return msg
 	}
+}
+
+// withOlder adds what was folded last to a snapshot's messages where these are few, or where folded steps lie between them, so
+// that the boundary of the window is on the screen with something above it.
+func (e *env) withOlder(id string, s runtime.Snapshot) ([]runtime.MessageRow, error) {
+	rows := s.Messages
+	first := s.Session.WindowFrom
+	gap := len(rows) > 1 && rows[0].N < first && rows[1].N > rows[0].N+1
+	if len(rows) == 0 || first <= 1 || len(rows) > olderMessages/2 && !gap || !gap && rows[0].N <= 1 {
+		return rows, nil
+	}
+	if gap {
+		rows = rows[1:]
+	}
+	older, err := e.opts.Library.Messages(e.ctx, id, rows[0].N, olderMessages)
+	return append(older, rows...), err
 }
 
 // older pages in messages before n.
@@ -150,6 +169,14 @@ func (e *env) renameStored(page, id, title string) tea.Cmd {
 		}
 		err := e.opts.Agent.Set(e.ctx, id, runtime.Setting{Title: &title})
 		return setMsg{page, what, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
+	}
+}
+
+// context reads what the next request holds.
+func (e *env) context(id string) tea.Cmd {
+	return func() tea.Msg {
+		v, err := e.opts.Agent.Context(e.ctx, id)
+		return contextMsg{id, v, err}
 	}
 }
 
@@ -215,11 +242,11 @@ func (e *env) pump(sub *trace.Subscription, last time.Time) tea.Cmd {
 	}
 }
 
-// tick waits for the next phase of the spinners.
-func (e *env) tick() tea.Cmd {
+// tick waits for the next phase of what moves.
+func (e *env) tick(length time.Duration) tea.Cmd {
 	return func() tea.Msg {
 		now := e.clk.Now()
-		if err := e.clk.Sleep(e.ctx, now.Truncate(phaseLength).Add(phaseLength).Sub(now)); err != nil {
+		if err := e.clk.Sleep(e.ctx, now.Truncate(length).Add(length).Sub(now)); err != nil {
 			return nil
 		}
 		return tickMsg{}

@@ -68,24 +68,57 @@ func seconds(d time.Duration) string {
 }
 
 func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
-	r := p.interrupted
-	if r == nil || p.held != 0 {
-		return
-	}
 	s := p.env.style
 	mark := " "
 	if p.focus == paneQuestion {
 		mark = s.Theme.Glyphs.Here
 	}
+	switch p.question() {
+	case noQuestion:
+		return
+	case questionFold:
+		p.foldRows(add, mark)
+		return
+	}
+	r := p.interrupted
 	when := ""
 	if !r.StartedAt.IsZero() {
 		if when = theme.Ago(p.env.now.Sub(r.StartedAt)); when != "now" {
 			when += " ago"
 		}
 	}
-	fact := fmt.Sprintf("turn %d, step %d", r.Turn, r.Step)
+	fact := fmt.Sprintf("turn %d", r.Turn)
+	if r.Step > 0 {
+		fact += fmt.Sprintf(", step %d", r.Step)
+	}
 	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "INTERRUPTED  "), line.Say(theme.Text, fact)}, line.Say(theme.Faint, when+" "))
 	add([]line.Span{line.Say(theme.Text, "   Go on where it stopped?  "), line.Bold(theme.Accent, "y"), line.Say(theme.Text, " resume   "), line.Bold(theme.Accent, "x"), line.Say(theme.Text, " give up   new input gives it up too")})
+}
+
+// mostPreview bounds the rows of what a fold would remember.
+const mostPreview = 4
+
+// foldRows ask whether the context is to be folded: what goes, what is remembered instead, what it saves.
+func (p *page) foldRows(add func([]line.Span, ...line.Span), mark string) {
+	s, d := p.env.style, p.asking
+	fact, kept := foldPreview(d)
+	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "FOLD  "),
+		line.Say(theme.Text, p.columns.chat.Leaving())}, line.Say(theme.Text, fact+" "))
+	for i, e := range kept {
+		if i == mostPreview-1 && len(kept) > mostPreview {
+			add([]line.Span{line.Say(theme.Faint, fmt.Sprintf("   %d more", len(kept)-i))})
+			break
+		}
+		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(e))})
+	}
+	for i, text := range d.Pinned {
+		if i == 2 {
+			break
+		}
+		add([]line.Span{line.Say(theme.Text, "   "+s.Theme.Glyphs.Pin+" "+s.Text(text))}, line.Say(theme.Faint, "pinned "))
+	}
+	add([]line.Span{line.Say(theme.Text, "   "), line.Bold(theme.Accent, "y"), line.Say(theme.Text, " fold   "), line.Bold(theme.Accent, "n"),
+		line.Say(theme.Text, " not now   "), line.Bold(theme.Accent, "v"), line.Say(theme.Text, " whole")})
 }
 
 func (p *page) completionRows(add func([]line.Span, ...line.Span)) {

@@ -34,6 +34,9 @@ type env struct {
 // phaseLength is how long a spinner shows one of its signs; all turn together.
 const phaseLength = 100 * time.Millisecond
 
+// slideLength is how often what slides is drawn: rows sink one each 60 ms.
+const slideLength = 20 * time.Millisecond
+
 func newEnv(ctx context.Context, opts Options) *env {
 	e := &env{
 		opts: opts, clk: opts.Clock, ctx: ctx, keys: DefaultKeyMap(), dkeys: dialog.DefaultKeys(), commands: commandTable(),

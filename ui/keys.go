@@ -18,11 +18,11 @@ type KeyMap struct {
 	Up, Down, HalfUp, HalfDown, PageUp, PageDown, Top, Bottom key.Binding
 	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
 	TraceOf, CopyAnswer, CopyCode, Zoom, ToInput, PaneHelp    key.Binding
-	Find, FindNext, FindBefore                                key.Binding
+	Find, FindNext, FindBefore, Whole                         key.Binding
 	// ChordTab is the chord with a digit: that tab.
 	ChordTab key.Binding
 	// Keys of a question above the input.
-	Yes, GiveUp key.Binding
+	Yes, No, GiveUp key.Binding
 }
 
 // HelpGroup is one part of the help screen.
@@ -81,13 +81,15 @@ func DefaultKeyMap() KeyMap {
 		Find:       bind("/", "find in the chat", "/"),
 		FindNext:   bind("n", "found after", "n"),
 		FindBefore: bind("N", "found before", "N"),
+		Whole:      bind("v", "whole account of a fold", "v"),
 		Zoom:       bind("z", "this pane alone", "z"),
 		ToInput:    bind("i", "to the input", "i"),
 		PaneHelp:   bind("?", "help", "?"),
 
 		ChordTab: bind("1 to 9", "that tab", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 
-		Yes:    bind("y", "resume", "y"),
+		Yes:    bind("y", "yes: resume, fold", "y"),
+		No:     bind("n", "not now: no fold", "n"),
 		GiveUp: bind("x", "give up", "x"),
 	}
 }
@@ -111,7 +113,8 @@ func (k KeyMap) Groups() []HelpGroup {
 		{"panes", []key.Binding{
 			k.Down, k.Up, k.HalfDown, k.HalfUp, k.PageDown, k.PageUp, k.Top, k.Bottom, k.Open, k.Toggle, k.Fold, k.Unfold,
 			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode,
-			k.Find, k.FindNext, k.FindBefore, k.Zoom, k.ToInput,
+			k.Find, k.FindNext, k.FindBefore, k.Whole, k.Zoom, k.ToInput,
 		}},
+		{"question", []key.Binding{k.Yes, k.No, k.Whole, k.GiveUp}},
 	}
 }

@@ -50,6 +50,12 @@ type (
 		id, what string
 		err      error
 	}
+	// contextMsg is what the next request of the session holds.
+	contextMsg struct {
+		id   string
+		view runtime.ContextView
+		err  error
+	}
 	// followedMsg is what another process did in a session that it holds.
 	followedMsg struct {
 		id     string
@@ -112,6 +118,7 @@ func (m olderMsg) session() string     { return m.id }
 func (m submittedMsg) session() string { return m.id }
 func (m withdrawnMsg) session() string { return m.id }
 func (m setMsg) session() string       { return m.id }
+func (m contextMsg) session() string   { return m.id }
 func (m followedMsg) session() string  { return m.id }
 func (m expiredMsg) session() string   { return m.id }
 func (m calmMsg) session() string      { return m.id }

@@ -3,7 +3,10 @@ package ui
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"vitrine/llm"
+	"vitrine/runtime/prompt"
 	"vitrine/trace"
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
@@ -13,8 +16,51 @@ import (
 // tightShare is how full the context is when the meter warns.
 const tightShare = 0.85
 
-// meterRow draws how full the context is. todos is a word on them for widths without their pane; it may be empty.
-func meterRow(s line.Style, w int, m trace.Meter, todos string) string {
+// shrinkTime is how long the meter takes to shrink.
+const shrinkTime = 400 * time.Millisecond
+
+// gauge is the meter of a page: it shrinks before the eyes of the reader, and counts what is being typed.
+type gauge struct {
+	now, from trace.Meter
+	since     time.Time // when it began to shrink
+	draft     int       // tokens of what is in the input
+}
+
+// set takes a new measure at a time.
+func (g *gauge) set(m trace.Meter, at time.Time) {
+	shown := g.at(at, false)
+	g.from, g.since = trace.Meter{}, time.Time{}
+	if m.Used() < shown.Used() {
+		g.from, g.since = shown, at
+	}
+	g.now = m
+}
+
+// shrinking says that it moves at a time.
+func (g *gauge) shrinking(at time.Time) bool {
+	return !g.since.IsZero() && at.Sub(g.since) < shrinkTime
+}
+
+// at is what is shown at a time, without the draft. A meter that does not slide jumps.
+func (g *gauge) at(at time.Time, still bool) trace.Meter {
+	if still || !g.shrinking(at) {
+		return g.now
+	}
+	rest := 1 - float64(at.Sub(g.since))/float64(shrinkTime)
+	rest *= rest // fast, then slower
+	between := func(from, to int) int { return to + int(float64(from-to)*rest) }
+	m := g.now
+	m.System, m.Memory, m.Window = between(g.from.System, m.System), between(g.from.Memory, m.Memory), between(g.from.Window, m.Window)
+	return m
+}
+
+// meterRow draws how full the context is. draft of it is what is being typed. todos is a word on them for widths without their
+// pane; it may be empty.
+func meterRow(s line.Style, w int, m trace.Meter, draft int, todos string) string {
+	if draft > 0 {
+		m.Window += draft
+		m.Estimated = true
+	}
 	cells, at, of := 20, 5, " of "
 	switch {
 	case w >= 140:
@@ -26,7 +72,7 @@ func meterRow(s line.Style, w int, m trace.Meter, todos string) string {
 		return s.Row(theme.OnBase, w, []line.Span{line.Say(theme.Faint, paint.Spaces(at)+strings.Repeat(s.Theme.Glyphs.MeterFree, cells))}, line.Say(theme.Faint, todos+" "))
 	}
 	left := []line.Span{line.Say(theme.Text, paint.Spaces(at))}
-	left = append(left, meterBar(s, cells, m)...)
+	left = append(left, meterBar(s, cells, m, draft)...)
 	left = append(left, line.Say(fullness(m), "  "+theme.Tokens(m.Used(), m.Estimated)+of+theme.Tokens(m.Limit, false)))
 	if w >= 140 {
 		g := s.Theme.Glyphs
@@ -78,30 +124,36 @@ func cachedText(m trace.Meter) string {
 }
 
 // meterBar divides the cells among the parts; a part that is there has one cell at least.
-func meterBar(s line.Style, cells int, m trace.Meter) []line.Span {
+func meterBar(s line.Style, cells int, m trace.Meter, draft int) []line.Span {
 	g := s.Theme.Glyphs
 	role := fullness(m)
-	parts := []struct {
-		n     int
-		glyph string
-		role  theme.Role
-	}{{m.System, g.MeterFixed, role}, {m.Memory, g.MeterMem, role}, {m.Window, g.MeterWin, role}}
+	n := line.Divide(cells, m.Limit, m.System, m.Memory, m.Window-draft, draft)
 	var spans []line.Span
-	total := max(m.Limit, m.Used(), 1)
-	taken, sum := 0, 0
-	for _, p := range parts {
-		if p.n <= 0 {
-			continue
+	free := cells
+	for i, part := range []line.Span{line.Say(role, g.MeterFixed), line.Say(role, g.MeterMem), line.Say(role, g.MeterWin), line.Say(theme.Accent, g.MeterWin)} {
+		if n[i] > 0 {
+			part.Text = strings.Repeat(part.Text, n[i])
+			spans = append(spans, part)
+			free -= n[i]
 		}
-		sum += p.n
-		end := min(max((sum*cells+total/2)/total, taken+1), cells)
-		if end > taken {
-			spans = append(spans, line.Say(p.role, strings.Repeat(p.glyph, end-taken)))
-		}
-		taken = max(taken, end)
 	}
-	if taken < cells {
-		spans = append(spans, line.Say(theme.Rule, strings.Repeat(g.MeterFree, cells-taken)))
+	if free > 0 {
+		spans = append(spans, line.Say(theme.Rule, strings.Repeat(g.MeterFree, free)))
 	}
 	return spans
+}
+
+// draftSample bounds what is counted of a draft; a longer one is measured by it.
+const draftSample = 32 << 10
+
+// draftTokens is what a text would add to the prompt; commands add nothing.
+func draftTokens(text string) int {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || strings.HasPrefix(text, "/") {
+		return 0
+	}
+	if len(text) > draftSample {
+		return prompt.Estimate(strings.ToValidUTF8(text[:draftSample], "")) * (len(text) / draftSample)
+	}
+	return prompt.EstimateMessage(llm.Message{Content: text})
 }

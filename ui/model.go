@@ -269,18 +269,23 @@ func (m *Model) running() []string {
 	return ids
 }
 
-// keepTicking makes spinners and clocks move while something works, and nothing when idle.
+// keepTicking makes spinners and clocks move while something works, faster while something slides, and nothing when idle.
 func (m *Model) keepTicking() tea.Cmd {
 	if m.ticking || m.env.ctx.Err() != nil {
 		return nil
 	}
+	moves := false
 	for _, p := range m.pages {
-		if p.moves() {
-			m.ticking = true
-			return m.env.tick()
-		}
+		moves = moves || p.moves()
 	}
-	return nil
+	if !moves {
+		return nil
+	}
+	m.ticking = true
+	if m.page().slides() {
+		return m.env.tick(slideLength)
+	}
+	return m.env.tick(phaseLength)
 }
 
 // notice keeps a standing condition of the program, or takes it away.

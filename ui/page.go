@@ -30,11 +30,13 @@ type page struct {
 	held         int // the process that holds it, 0: this one
 	followGen    int
 	run          runState
-	meter        trace.Meter
+	gauge        gauge
 	inbox        []runtime.InboxRow
+	pins         []runtime.PinRow
 	interrupted  *runtime.RunRow
-	unsaved      *trace.ErrorData // an error that could not be stored: what is shown may not be saved
-	unseen       bool             // a run ended while the tab was hidden
+	asking       *trace.CompactData // a fold that waits for the user's word
+	unsaved      *trace.ErrorData   // an error that could not be stored: what is shown may not be saved
+	unseen       bool               // a run ended while the tab was hidden
 
 	// What it shows.
 	columns columns
@@ -48,7 +50,8 @@ type page struct {
 	try       int // the suggestion of an empty session, -1: none
 	focus     pane
 	dialog    dialog.Dialog
-	subject   string // the session that the dialog is about
+	behind    dialog.Dialog // comes back when the dialog over it closes
+	subject   string        // the session that the dialog is about
 	said      say
 	sending   bool
 	typeahead []tea.Msg // keys and pastes that came while an input was being stored
@@ -91,13 +94,23 @@ func (p *page) modelName() string {
 	return p.model
 }
 
-// busy says that a run is on.
-func (p *page) busy() bool { return p.run.active }
+// busy says that a run is on, or a fold between runs.
+func (p *page) busy() bool { return p.run.active || p.folding() }
 
 // moves says that something on the page turns or counts.
 func (p *page) moves() bool {
-	return p.run.active || p.sending || p.id == "" || !p.loaded && p.broken == ""
+	folds, _ := p.columns.chat.Sliding(p.env.now)
+	return p.run.active || p.sending || p.id == "" || !p.loaded && p.broken == "" || folds || p.gauge.shrinking(p.env.now)
 }
+
+// slides says that something moves faster than spinners turn.
+func (p *page) slides() bool {
+	_, fast := p.columns.chat.Sliding(p.env.now)
+	return (fast || p.gauge.shrinking(p.env.now)) && !p.env.style.Theme.Reduced()
+}
+
+// folding says that the context is being folded.
+func (p *page) folding() bool { return p.columns.chat.Folding() }
 
 // writable says that this process may change the session now.
 func (p *page) writable() bool { return p.loaded && p.held == 0 }
@@ -117,9 +130,9 @@ func (p *page) whyNot() string {
 func (p *page) mark() tabMark {
 	failed := p.run.state == runtime.StateFailed || p.run.state == runtime.StateExhausted
 	switch {
-	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.interrupted != nil && p.held == 0:
+	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.question() != noQuestion:
 		return markNeedsYou
-	case p.run.active:
+	case p.busy():
 		return markRunning
 	case p.broken != "", failed && p.unseen:
 		return markFailed
@@ -138,7 +151,10 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	s := msg.snap
 	p.title, p.model = s.Session.Title, s.Session.Model
 	p.broken, p.loaded, p.seq, p.held = "", true, s.Seq, s.HeldBy
-	p.meter, p.inbox, p.unsaved = s.Meter, s.Inbox, nil
+	p.gauge.now, p.gauge.from, p.inbox, p.unsaved = s.Meter, trace.Meter{}, s.Inbox, nil
+	if !s.Running {
+		p.asking = nil
+	}
 	p.run, p.interrupted = runState{}, nil
 	for _, e := range msg.events {
 		p.run.apply(e)
@@ -160,6 +176,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	}
 	p.history.load(sent)
 	p.columns.load(s, msg.events, msg.used)
+	p.pins = s.Pins
 	early := p.early
 	p.early = nil
 	cmds := []tea.Cmd{p.followed(), p.rest()}
@@ -208,18 +225,21 @@ func (p *page) event(e trace.Event) tea.Cmd {
 	}
 	p.run.apply(e)
 	p.columns.apply(e)
+	p.pinned(e)
 	switch d := e.Data.(type) {
 	case trace.StateData:
 		if d.Meter != nil {
-			p.meter = *d.Meter
+			p.gauge.set(*d.Meter, e.TS)
 		}
+	case trace.CompactData:
+		return p.compact(e, d)
 	case trace.RunStartData:
 		p.interrupted = nil
 		if p.held != 0 {
 			p.history.add(d.Input)
 		}
 	case trace.RunEndData:
-		p.interrupted = nil
+		p.interrupted, p.asking = nil, nil
 		p.unseen = true
 		if p.said.text == stopping {
 			p.said.text = ""
@@ -278,7 +298,7 @@ func (p *page) tellFor(d time.Duration, role theme.Role, text string) tea.Cmd {
 
 // show opens a dialog.
 func (p *page) show(d dialog.Dialog, subject string) tea.Cmd {
-	p.dialog, p.subject = d, subject
+	p.dialog, p.behind, p.subject = d, nil, subject
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"vitrine/runtime"
 	"vitrine/ui/dialog"
 	"vitrine/ui/theme"
 )
@@ -30,10 +29,10 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		}
 	case followedMsg:
 		return p.follow(msg)
+	case contextMsg:
+		return p.inspect(msg)
 	case setMsg:
-		if msg.err != nil {
-			return p.fail(msg.what, msg.err)
-		}
+		return p.changedBy(msg)
 	case expiredMsg:
 		if msg.gen == p.said.gen {
 			p.said.text = ""
@@ -109,7 +108,7 @@ func (p *page) wait(msg tea.Msg) {
 // focusOrder lists what can have the focus now.
 func (p *page) focusOrder() []pane {
 	order := []pane{paneInput}
-	if p.interrupted != nil && p.held == 0 {
+	if p.question() != noQuestion {
 		order = append(order, paneQuestion)
 	}
 	for _, which := range []pane{paneChat, paneTrace, paneTodos} {
@@ -179,7 +178,8 @@ func (p *page) changedInput() tea.Cmd {
 func (p *page) rest() tea.Cmd {
 	p.typed++
 	p.calm = false
-	if p.interrupted == nil || !p.edit.Empty() {
+	p.gauge.draft = draftTokens(p.edit.Text())
+	if p.question() == noQuestion || !p.edit.Empty() {
 		return nil
 	}
 	return p.env.after(calmAfter, calmMsg{p.id, p.typed})
@@ -291,6 +291,7 @@ func (p *page) enter() tea.Cmd {
 func (p *page) setInputKeepingTry(text string) {
 	p.edit.SetText(text)
 	p.try = -1
+	p.gauge.draft = draftTokens(text)
 }
 
 // send gives the text to the engine. The input keeps it until it is stored.
@@ -380,26 +381,4 @@ func (p *page) openHistory() tea.Cmd {
 		items = append(items, dialog.Item{ID: e, Label: e})
 	}
 	return p.show(dialog.NewPicker(kindHistory, "HISTORY", "nothing was sent yet", items, false, p.env.dkeys), "")
-}
-
-// answerKey takes a key of the question above the input.
-func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
-	if p.interrupted == nil || p.held != 0 {
-		return nil, false
-	}
-	var yes bool
-	switch {
-	case key.Matches(k, p.env.keys.Yes):
-		yes = true
-	case key.Matches(k, p.env.keys.GiveUp):
-	default:
-		return nil, false
-	}
-	p.interrupted, p.calm = nil, false
-	p.focusOn(paneInput)
-	what := "give the run up"
-	if yes {
-		what = "resume the run"
-	}
-	return p.env.set(p.id, what, runtime.Setting{Resume: &yes}), true
 }

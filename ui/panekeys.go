@@ -125,9 +125,15 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 		v.Deselect()
 		v.End()
 	case key.Matches(k, keys.Open), key.Matches(k, keys.Toggle), key.Matches(k, keys.Unfold), key.Matches(k, keys.Fold):
-		if !v.Toggle() {
-			return p.tell(theme.Text, "j and k choose a call or a thought to open")
+		if !p.openBlock(k) {
+			return p.tell(theme.Text, "j and k choose a call, a thought or a fold to open")
 		}
+	case key.Matches(k, keys.Whole):
+		cmd, ok := p.whole()
+		if !ok {
+			return p.tell(theme.Text, "j and k choose a fold to see the whole of")
+		}
+		return cmd
 	case key.Matches(k, keys.TurnBefore):
 		v.JumpTurn(-1)
 	case key.Matches(k, keys.TurnAfter):
@@ -142,6 +148,18 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 		return p.find(-1)
 	}
 	return p.readOlder()
+}
+
+// openBlock opens or closes the selected block of the chat.
+func (p *page) openBlock(k tea.KeyPressMsg) bool {
+	switch v := p.columns.chat; {
+	case key.Matches(k, p.env.keys.Unfold):
+		return v.Open(true)
+	case key.Matches(k, p.env.keys.Fold):
+		return v.Open(false)
+	default:
+		return v.Toggle()
+	}
 }
 
 // traceOf goes to the turn in the trace that is selected, or seen at the top of the chat.

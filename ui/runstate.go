@@ -89,7 +89,11 @@ func (r *runState) setState(s runtime.State, reason string, at time.Time) {
 }
 
 func (r *runState) delta(d trace.DeltaData) {
-	if d.Kind == "tool_output" || d.Kind == "summary" {
+	switch d.Kind {
+	case "tool_output":
+		return
+	case "summary":
+		r.retry = nil
 		return
 	}
 	if d.Reset {

@@ -24,6 +24,8 @@ type statusFacts struct {
 	now     time.Time
 	elapsed bool // there is, or was, a run
 	extra   string
+	folding bool
+	asking  bool // a fold waits for the user
 }
 
 // statusRow draws the last row.
@@ -74,13 +76,20 @@ func tail(s line.Style, hints []string, room int) string {
 func stateSpan(s line.Style, f statusFacts) line.Span {
 	g := s.Theme.Glyphs
 	word := f.run.word()
-	if f.extra != "" {
+	switch {
+	case f.extra != "":
 		word = f.extra
+	case f.asking:
+		word = "needs you"
+	case f.folding:
+		word = "folding"
 	}
 	switch {
+	case f.asking:
+		return line.Say(theme.Warn, " "+g.Question+" "+word)
 	case f.run.active && f.run.state == runtime.StateWaitingApproval:
 		return line.Say(theme.Warn, " "+g.Question+" "+word)
-	case f.run.active:
+	case f.run.active, f.folding:
 		return line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "+s.Text(word))
 	}
 	switch f.run.state {

@@ -52,7 +52,7 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	rows := make([]string, 0, m.h)
 	m.drawTabs()
 	p.columns.tick(m.env)
-	rows = append(rows, m.bar.row, meterRow(s, m.w, p.meter, m.todosWord()))
+	rows = append(rows, m.bar.row, meterRow(s, m.w, p.gauge.at(m.env.now, s.Theme.Reduced()), p.gauge.draft, m.todosWord()))
 	rows = append(rows, p.body()...)
 	rows = append(rows, dock[len(dock)-l.dock.h:]...)
 	input, cursor := p.inputRows()
@@ -112,7 +112,7 @@ func (m *Model) statusRow() string {
 		}
 		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+hint)})
 	}
-	facts := statusFacts{run: p.run, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
+	facts := statusFacts{run: p.run, folding: p.folding(), asking: p.asking != nil, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
 	switch {
 	case m.quit.leaving:
 		facts.extra = "saving and leaving"

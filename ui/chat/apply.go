@@ -67,6 +67,8 @@ func (v *View) Apply(e trace.Event) {
 		v.queue(d)
 	case trace.CompactData:
 		v.compact(e, d)
+	case trace.NoticeData:
+		v.add(v.noticeBlock(Ref{Turn: e.Turn, Step: e.Step}, d))
 	case trace.HistoryRepairedData:
 		v.add(&noteBlock{common: v.common(Ref{Turn: e.Turn}), kind: "repaired", role: theme.Warn,
 			text: plural(len(d.Calls), "call") + " of an unfinished turn closed", right: words(d.Reason)})
@@ -83,6 +85,7 @@ func (v *View) startRun(e trace.Event, d trace.RunStartData) {
 		v.oldest = d.N
 	}
 	v.run = run{id: e.RunID, turn: e.Turn}
+	v.folds.turns[d.N] = e.Turn
 	v.add(v.userBlock(e.Turn, d.N, d.Input))
 }
 
@@ -93,6 +96,7 @@ func (v *View) userBlock(turn int, n int64, text string) *userBlock {
 // finish closes what the run left open.
 func (v *View) finish() {
 	v.dropRetry()
+	v.stopFolds(false)
 	v.endThought()
 	if v.run.text != nil {
 		v.run.text.md.Finish()
@@ -153,6 +157,8 @@ func (v *View) delta(e trace.Event, d trace.DeltaData) {
 		v.enter(e)
 		v.dropRetry()
 		v.think(e, d)
+	case "summary":
+		v.summaryDelta(d)
 	case "tool_output":
 		if t := v.calls[d.ID]; t != nil && !t.over() {
 			if line := lastLine(d.Text); line != "" {
@@ -369,6 +375,16 @@ func (v *View) errorBlock(at Ref, d trace.ErrorData) *noteBlock {
 	return b
 }
 
+func (v *View) noticeBlock(at Ref, d trace.NoticeData) *noteBlock {
+	b := &noteBlock{common: v.common(at), kind: "notice", role: theme.Warn, text: paint.Clean(d.Message)}
+	for _, more := range []string{d.Why, d.Todo} {
+		if more != "" {
+			b.more = append(b.more, paint.Clean(more))
+		}
+	}
+	return b
+}
+
 func (v *View) retrying(e trace.Event, d trace.RetryData) {
 	v.enter(e)
 	v.dropRetry()
@@ -387,6 +403,12 @@ func (v *View) dropRetry() {
 }
 
 func (v *View) state(d trace.StateData) {
+	if d.Meter != nil {
+		v.folds.meter = *d.Meter
+	}
+	if d.State == "" {
+		v.stopFolds(true)
+	}
 	if v.retry != nil && runtime.State(d.State) != runtime.StateRetryingModel {
 		v.dropRetry()
 	}
@@ -425,37 +447,4 @@ func (v *View) addQueued(id, text string) {
 	v.queued = append(v.queued, q)
 	v.list.Append(q)
 	v.tail++
-}
-
-// compact shows a fold in one row that changes with its phases.
-func (v *View) compact(e trace.Event, d trace.CompactData) {
-	b := v.fold
-	if b == nil {
-		b = &noteBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), kind: "fold", role: theme.Text}
-		v.add(b)
-	}
-	b.live = true
-	switch d.Phase {
-	case "started":
-		b.text = "FOLDING  " + theme.Tokens(d.TokensBefore, false) + " tokens"
-	case "summarised", "checked", "merged":
-		b.text = "FOLDING  " + d.Phase
-	default:
-		b.live = false
-		b.text = "fold " + paint.CleanLine(d.Phase)
-		if d.Phase == "committed" {
-			b.text = "folded " + plural(int(d.LastN-d.FirstN+1), "message")
-			b.right = theme.Tokens(d.TokensBefore, false) + " to " + theme.Tokens(d.TokensAfter, false)
-		} else if d.Detail != "" {
-			b.text += ": " + paint.CleanLine(d.Detail)
-		}
-	}
-	if d.Reason != "" && b.live {
-		b.right = d.Reason
-	}
-	b.touch()
-	v.fold = nil
-	if b.live {
-		v.fold = b
-	}
 }

@@ -27,6 +27,8 @@ type block interface {
 	// source is what is copied.
 	source() string
 	marked(on bool)
+	setDim(on bool)
+	dimmed() bool
 }
 
 // common is what all blocks have.
@@ -41,6 +43,20 @@ type common struct {
 func (c *common) Version() uint64 { return c.version }
 func (c *common) touch()          { c.version++ }
 func (c *common) ref() Ref        { return c.at }
+func (c *common) dimmed() bool    { return c.look == c.view.dim }
+
+// setDim tells whether the block is out of the window.
+func (c *common) setDim(on bool) {
+	if on == c.dimmed() {
+		return
+	}
+	c.look = c.view.look
+	if on {
+		c.look = c.view.dim
+	}
+	c.touch()
+}
+
 func (c *common) marked(on bool) {
 	if c.mark != on {
 		c.mark = on
@@ -63,9 +79,9 @@ func margins(w int) (left, right int) {
 func (c *common) lead(selected bool, row int) (sign string, ok bool) {
 	switch {
 	case selected && row == 0 && c.view.focused:
-		return c.look.paint(theme.Accent, false, c.look.th.Glyphs.Here), true
+		return c.view.look.paint(theme.Accent, false, c.look.th.Glyphs.Here), true
 	case c.mark:
-		return c.look.paint(theme.Accent, false, c.look.th.Glyphs.Edge), true
+		return c.view.look.paint(theme.Accent, false, c.look.th.Glyphs.Edge), true
 	}
 	return "", false
 }
@@ -235,6 +251,7 @@ const mostOpened = 60
 func (b *thoughtBlock) source() string   { return b.text.String() }
 func (b *thoughtBlock) Estimate(int) int { return 1 }
 func (b *thoughtBlock) toggle()          { b.open = !b.open; b.touch() }
+func (b *thoughtBlock) isOpen() bool     { return b.open }
 
 func (b *thoughtBlock) Render(w int, selected bool) []string {
 	g := b.look.th.Glyphs
@@ -341,10 +358,10 @@ func (b *footBlock) sign() string {
 	return g.Done
 }
 
-// noteBlock tells of something that happened to the session: a fold, a repaired history, an error.
+// noteBlock tells of something that happened to the session: a repaired history, a fold that was not to be, an error.
 type noteBlock struct {
 	common
-	kind  string // error fold repaired
+	kind  string // error notice repaired away
 	role  theme.Role
 	text  string
 	right string
@@ -365,6 +382,8 @@ func (b *noteBlock) Render(w int, selected bool) []string {
 		glyph = span{role: theme.Accent, text: b.look.th.Spinner(b.look.phase) + " "}
 	case b.kind == "error":
 		glyph.text = g.Failed + " "
+	case b.kind == "notice":
+		glyph.text = g.Question + " "
 	case b.kind == "repaired":
 		glyph.text = g.Stopped + " "
 	}

@@ -47,7 +47,8 @@ type View struct {
 	tail      int                   // blocks that stay at the end: a retry, queued inputs
 	retry     *retryBlock
 	queued    []*queuedBlock
-	fold      *noteBlock
+	folds     folds
+	dim       *look // of what left the window
 	focused   bool
 	mark      Ref
 
@@ -58,16 +59,24 @@ type View struct {
 
 // New makes an empty chat.
 func New(th *theme.Theme, m paint.Metrics) *View {
-	v := &View{look: &look{th: th, m: m}}
+	v := &View{look: &look{th: th, m: m}, dim: &look{th: dimmed(th), m: m}}
 	v.list = list.New(v.gap)
 	v.clear()
 	return v
 }
 
+// dimmed is a theme for what left the window.
+func dimmed(th *theme.Theme) *theme.Theme {
+	o := th.Options()
+	o.Dim = true
+	return theme.New(o)
+}
+
 func (v *View) clear() {
 	v.list.Clear()
 	v.turn, v.firstTurn, v.oldest, v.tail = 0, 0, 0, 0
-	v.run, v.retry, v.queued, v.fold, v.mark = run{}, nil, nil, nil, Ref{}
+	v.run, v.retry, v.queued, v.mark = run{}, nil, nil, Ref{}
+	v.folds = newFolds()
 	v.calls, v.orphans = map[string]*toolBlock{}, map[string]*toolBlock{}
 }
 
@@ -80,6 +89,11 @@ func (v *View) SetSize(w, h int) {
 	if (h <= compactHeight) != (v.h <= compactHeight) {
 		v.list.Invalidate()
 	}
+	if h != v.h {
+		for _, b := range v.folds.live {
+			b.touch()
+		}
+	}
 	v.w, v.h, v.rows = w, h, nil
 	v.list.SetSize(w, h)
 }
@@ -87,7 +101,7 @@ func (v *View) SetSize(w, h int) {
 // SetTheme changes the look.
 func (v *View) SetTheme(th *theme.Theme) {
 	if th != v.look.th {
-		v.look.th, v.rows = th, nil
+		v.look.th, v.dim.th, v.rows = th, dimmed(th), nil
 		v.list.Invalidate()
 	}
 }
@@ -95,7 +109,7 @@ func (v *View) SetTheme(th *theme.Theme) {
 // SetMetrics changes how the terminal counts.
 func (v *View) SetMetrics(m paint.Metrics) {
 	if m != v.look.m {
-		v.look.m, v.rows = m, nil
+		v.look.m, v.dim.m, v.rows = m, m, nil
 		v.list.Invalidate()
 	}
 }
@@ -121,19 +135,18 @@ func (v *View) Tick(phase int, now time.Time) {
 		return
 	}
 	v.look.phase, v.look.now = phase, now
+	v.dim.phase, v.dim.now = phase, now
 	for _, b := range v.run.open {
 		b.touch()
 	}
 	if v.retry != nil {
 		v.retry.touch()
 	}
-	if v.fold != nil {
-		v.fold.touch()
-	}
+	v.tickFolds()
 }
 
 // Moving says that something turns or counts, so that Tick should be called at 10 Hz.
-func (v *View) Moving() bool { return len(v.run.open) > 0 || v.retry != nil || v.fold != nil }
+func (v *View) Moving() bool { return len(v.run.open) > 0 || v.retry != nil || len(v.folds.live) > 0 }
 
 // Empty says that nothing was said yet.
 func (v *View) Empty() bool { return v.list.Len() == 0 }

@@ -15,8 +15,10 @@ import (
 // Load replaces everything with a session as stored. The events are those that the page has read of its newest runs; they
 // tell what messages do not: how long things took, and how turns ended. None is needed.
 func (v *View) Load(s runtime.Snapshot, events []trace.Event) {
+	live := v.folds.live
 	v.clear()
 	v.rows = nil
+	v.loadFolds(s, events)
 	f := v.facts(events)
 	users := 0
 	for _, m := range s.Messages {
@@ -34,7 +36,10 @@ func (v *View) Load(s runtime.Snapshot, events []trace.Event) {
 		b.message(m)
 	}
 	b.endRun()
+	b.rest()
 	v.list.Append(items(b.out)...)
+	v.redim()
+	v.resumeFolds(live, s)
 	if s.Run != nil {
 		v.resume(s, b)
 	}
@@ -85,6 +90,7 @@ func (v *View) Prepend(rows []runtime.MessageRow) {
 	v.firstTurn -= users
 	v.oldest = rows[0].N
 	v.list.Prepend(items(b.out)...)
+	v.redim()
 }
 
 // facts are what events say of runs.
@@ -128,6 +134,7 @@ type builder struct {
 	turn   int
 	runID  string
 	older  bool
+	prev   int64 // n of the message before
 }
 
 func items(blocks []block) []list.Item {
@@ -146,6 +153,7 @@ func (b *builder) message(m runtime.MessageRow) {
 		b.runID = m.RunID
 	}
 	v := b.view
+	b.foldsBefore(m)
 	switch m.Kind {
 	case llm.KindUser:
 		b.turn++

@@ -7,7 +7,10 @@ import (
 )
 
 // toggler is a block that can be opened.
-type toggler interface{ toggle() }
+type toggler interface {
+	toggle()
+	isOpen() bool
+}
 
 // SelectNext and SelectPrev move the selection by a block; without one they start at the edge of the screen that is nearer.
 // They tell whether there is a selection.
@@ -73,6 +76,19 @@ func (v *View) Toggle() bool {
 	}
 	t, ok := v.block(i).(toggler)
 	if ok {
+		t.toggle()
+	}
+	return ok
+}
+
+// Open opens the selected block (on) or closes it; it tells whether it is one that can be opened.
+func (v *View) Open(on bool) bool {
+	i := v.list.Selected()
+	if i < 0 {
+		return false
+	}
+	t, ok := v.block(i).(toggler)
+	if ok && t.isOpen() != on {
 		t.toggle()
 	}
 	return ok

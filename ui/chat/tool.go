@@ -35,6 +35,7 @@ type toolBlock struct {
 
 func (b *toolBlock) Estimate(int) int { return 1 }
 func (b *toolBlock) toggle()          { b.open = !b.open; b.touch() }
+func (b *toolBlock) isOpen() bool     { return b.open }
 
 // over says that the call has ended.
 func (b *toolBlock) over() bool {

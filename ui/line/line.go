@@ -97,3 +97,25 @@ func (s Style) Row(bg theme.Bg, w int, left []Span, right ...Span) string {
 func (s Style) Blank(bg theme.Bg, w int) string {
 	return s.Theme.Paint(theme.Text, bg, false, paint.Spaces(w))
 }
+
+// Divide gives each part of a whole its share of a bar's cells, in order; a part that is there has one cell at least. What is
+// over of the cells is free.
+func Divide(cells, whole int, parts ...int) []int {
+	out := make([]int, len(parts))
+	all := 0
+	for _, n := range parts {
+		all += max(n, 0)
+	}
+	whole = max(whole, all, 1)
+	taken, sum := 0, 0
+	for i, n := range parts {
+		if n <= 0 {
+			continue
+		}
+		sum += n
+		end := min(max((sum*cells+whole/2)/whole, taken+1), cells)
+		out[i] = max(end-taken, 0)
+		taken = max(taken, end)
+	}
+	return out
+}

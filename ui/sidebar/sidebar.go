@@ -1,4 +1,4 @@
-// Package sidebar shows a session's todos, and below them what the session has used.
+// Package sidebar shows a session's todos, and below them its pins and what it has used.
 //
 // A View is folded from a snapshot and from events, like every pane. It draws itself as rows of exactly its width, each made
 // once for a state; the same slice is handed out until something changes. It has no locks and does no input or output:
@@ -21,6 +21,12 @@ type todo struct {
 	done     bool
 }
 
+// Pin is a sentence that no fold loses; Turn is where it was said, 0 for nowhere.
+type Pin struct {
+	ID, Text string
+	Turn     int
+}
+
 // View is the sidebar of one session.
 type View struct {
 	th *theme.Theme
@@ -30,7 +36,9 @@ type View struct {
 	focused bool
 
 	todos []todo
+	pins  []Pin
 	turns int
+	folds map[string]bool // by id: those that stand
 	// tokens and cost are of all finished runs; known says that they were told.
 	tokens    int
 	estimated bool
@@ -80,8 +88,31 @@ func (v *View) Load(s runtime.Snapshot) {
 		v.todos = append(v.todos, todo{id: t.ID, text: paint.CleanLine(t.Text), done: t.Completed})
 	}
 	v.turns = s.Session.TurnCount
+	v.folds = map[string]bool{}
+	for _, f := range s.Folds {
+		if f.UndoneAt == nil {
+			v.folds[f.ID] = true
+		}
+	}
 	v.selected = min(v.selected, max(0, len(v.todos)-1))
 	v.rows = nil
+}
+
+// SetPins replaces the pins.
+func (v *View) SetPins(pins []Pin) {
+	v.pins, v.rows = nil, nil
+	for _, p := range pins {
+		v.Pin(p, true)
+	}
+}
+
+// Pin adds a pin, or takes it away.
+func (v *View) Pin(p Pin, on bool) {
+	v.rows = nil
+	v.pins = slices.DeleteFunc(v.pins, func(o Pin) bool { return o.ID == p.ID })
+	if p.Text = paint.CleanLine(p.Text); on {
+		v.pins = append(v.pins, p)
+	}
 }
 
 // SetUsage tells what the session's finished runs used; cost nil is unknown.
@@ -94,6 +125,8 @@ func (v *View) Apply(ev trace.Event) {
 	switch d := ev.Data.(type) {
 	case trace.TodoData:
 		v.applyTodo(d)
+	case trace.CompactData:
+		v.fold(ev, d)
 	case trace.RunStartData:
 		v.turns, v.rows = max(v.turns, ev.Turn), nil
 	case trace.RunEndData:
@@ -102,6 +135,23 @@ func (v *View) Apply(ev trace.Event) {
 			v.estimated = v.estimated || d.Estimated
 			v.rows = nil
 		}
+	}
+}
+
+// fold counts the folds that are stored and stand.
+func (v *View) fold(ev trace.Event, d trace.CompactData) {
+	if ev.Seq == 0 {
+		return
+	}
+	if v.folds == nil {
+		v.folds = map[string]bool{}
+	}
+	switch d.Phase {
+	case "committed":
+		v.folds[d.ID], v.rows = true, nil
+	case "undone":
+		delete(v.folds, d.ID)
+		v.rows = nil
 	}
 }
 
@@ -269,12 +319,37 @@ func (v *View) body() (rows []string, at []int) {
 	if len(v.todos) == 0 {
 		rows = append(rows, v.fact("none yet", "", theme.Faint))
 	}
+	rows = append(rows, v.pinRows()...)
 	rows = append(rows, v.blank(), v.title("SESSION", ""), v.blank(), v.fact("turns", fmt.Sprint(v.turns), theme.Text))
+	if len(v.folds) > 0 {
+		rows = append(rows, v.fact("folds", fmt.Sprint(len(v.folds)), theme.Text))
+	}
 	tokens := theme.Unknown
 	if v.known {
 		tokens = theme.Tokens(v.tokens, v.estimated)
 	}
 	return append(rows, v.fact("tokens", tokens, theme.Text), v.fact("cost", theme.Money(v.cost), theme.Text)), at
+}
+
+// pinRows lists what no fold loses.
+func (v *View) pinRows() []string {
+	if len(v.pins) == 0 {
+		return nil
+	}
+	rows := []string{v.blank(), v.title("PINS", fmt.Sprint(len(v.pins))), v.blank()}
+	for _, p := range v.pins {
+		for i, text := range v.wrap(p.Text) {
+			lead := v.m.Fit(v.th.Glyphs.Pin, min(1, max(0, v.w-1)))
+			if i > 0 {
+				lead = paint.Spaces(min(1, max(0, v.w-1)))
+			}
+			rows = append(rows, v.cell(" ", theme.Text, false)+v.text(lead, theme.Text, false)+v.text(v.m.Fit(" "+text, max(0, v.w-2)), theme.Text, false))
+		}
+		if p.Turn > 0 {
+			rows = append(rows, v.fact(fmt.Sprintf("  turn %d", p.Turn), "", theme.Faint))
+		}
+	}
+	return rows
 }
 
 // fact is a name with a number at the right.

@@ -32,9 +32,6 @@ func paletteOf(n Name) palette {
 	}
 }
 
-// ansi16 are the parameters of a role where there are sixteen colours: those are the user's own, so the ground stays theirs.
-var ansi16 = [roles]string{Rule: "2", Faint: "2", Strong: "1", Accent: "36", Warn: "33", Error: "31"}
-
 func rgb(hex uint32) color.RGBA {
 	return color.RGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
 }
@@ -62,9 +59,3 @@ func convert(p colorprofile.Profile, c color.RGBA) color.Color {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-// index is the place of a colour in the table of 256.
-func index(c color.Color) (int, bool) {
-	i, ok := c.(ansi.IndexedColor)
-	return int(i), ok
-}

@@ -8,9 +8,9 @@ package theme
 
 import (
 	"image/color"
-	"strconv"
 	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 )
 
@@ -61,6 +61,8 @@ type Options struct {
 	ASCII bool
 	// Reduced asks for no motion.
 	Reduced bool
+	// Dim gives every text the colour of hints: for what is out of the model's sight.
+	Dim bool
 }
 
 // Theme is one look of the screen. It is immutable and safe for concurrent use.
@@ -87,7 +89,11 @@ func New(opts Options) *Theme {
 	for r := range roles {
 		for g := range grounds {
 			for bold := range 2 {
-				t.prefix[r][g][bold] = sequence(sgr(p, opts.Profile, r, g, bold == 1))
+				role, strong := r, bold == 1
+				if opts.Dim && r != Rule {
+					role, strong = Faint, false
+				}
+				t.prefix[r][g][bold] = prefixOf(style(p, opts.Profile, role, g, strong))
 			}
 		}
 	}
@@ -144,59 +150,41 @@ func (t *Theme) Extra(a Attrs) string {
 	if t.reset == "" || a == (Attrs{}) {
 		return ""
 	}
-	var p []string
-	if a.Italic {
-		p = append(p, "3")
-	}
-	if a.Underline {
-		p = append(p, "4")
-	}
-	if a.Strike {
-		p = append(p, "9")
-	}
-	return sequence(p)
+	return prefixOf(lipgloss.NewStyle().Italic(a.Italic).Underline(a.Underline).Strikethrough(a.Strike))
 }
 
-func sequence(params []string) string {
-	if len(params) == 0 {
-		return ""
-	}
-	return "\x1b[" + strings.Join(params, ";") + "m"
+// prefixOf is what a style writes before a text. It is taken once, when a theme is made: frames only join strings.
+func prefixOf(s lipgloss.Style) string {
+	prefix, _, _ := strings.Cut(s.Render(probe), probe)
+	return prefix
 }
 
-// sgr gives the parameters of a style at a colour depth.
-func sgr(p palette, profile colorprofile.Profile, r Role, g Bg, bold bool) []string {
-	if profile <= colorprofile.NoTTY {
-		return nil
-	}
-	var out []string
-	if bold {
-		out = append(out, "1")
-	}
-	switch profile {
-	case colorprofile.TrueColor, colorprofile.ANSI256:
-		out = append(out, colour(convert(profile, p.roles[r]), "38")...)
-		return append(out, colour(convert(profile, p.grounds[g]), "48")...)
-	case colorprofile.ANSI:
-		if a := ansi16[r]; a != "" && (a != "1" || !bold) {
-			out = append(out, a)
-		}
-	default:
-		if r == Strong && !bold {
-			out = append(out, "1")
-		}
-	}
-	if g == OnRow {
-		out = append(out, "7")
-	}
-	return out
-}
+// probe is a text that no style changes.
+const probe = "x"
 
-// colour gives the parameters of one colour; layer is 38 for the text, 48 for the ground.
-func colour(c color.Color, layer string) []string {
-	if i, ok := index(c); ok {
-		return []string{layer, "5", strconv.Itoa(i)}
+// style is a role on a ground at a colour depth.
+func style(p palette, profile colorprofile.Profile, r Role, g Bg, bold bool) lipgloss.Style {
+	s := lipgloss.NewStyle()
+	switch {
+	case profile <= colorprofile.NoTTY:
+		return s
+	case profile >= colorprofile.ANSI256:
+		return s.Bold(bold).Foreground(convert(profile, p.roles[r])).Background(convert(profile, p.grounds[g]))
 	}
-	r, g, b, _ := c.RGBA()
-	return []string{layer, "2", strconv.Itoa(int(r >> 8)), strconv.Itoa(int(g >> 8)), strconv.Itoa(int(b >> 8))}
+	s = s.Bold(bold || r == Strong).Reverse(g == OnRow)
+	if profile < colorprofile.ANSI {
+		return s
+	}
+	// Sixteen colours are the user's own, so the ground stays theirs.
+	switch r {
+	case Rule, Faint:
+		s = s.Faint(true)
+	case Accent:
+		s = s.Foreground(lipgloss.Cyan)
+	case Warn:
+		s = s.Foreground(lipgloss.Yellow)
+	case Error:
+		s = s.Foreground(lipgloss.Red)
+	}
+	return s
 }

@@ -44,7 +44,7 @@ func TestPaint(t *testing.T) {
 	if th.Color(Accent) == nil || th.Ground(OnBase) == nil || New(Options{Profile: colorprofile.ANSI}).Color(Accent) != nil {
 		t.Error("colours are given from 256 on")
 	}
-	if got := th.Extra(Attrs{Italic: true, Underline: true, Strike: true}); got != "\x1b[3;4;9m" {
+	if got := th.Extra(Attrs{Italic: true, Underline: true, Strike: true}); got != "\x1b[3;4;4;9m" {
 		t.Errorf("Extra = %q", got)
 	}
 	if New(Options{Profile: colorprofile.NoTTY}).Extra(Attrs{Italic: true}) != "" || th.Extra(Attrs{}) != "" {
@@ -209,4 +209,10 @@ func TestGroundsOf256ColoursAreGreys(t *testing.T) {
 			t.Errorf("%s: the accent is grey %d", name, i)
 		}
 	}
+}
+
+// index is the place of a colour in the table of 256.
+func index(c color.Color) (int, bool) {
+	i, ok := c.(ansi.IndexedColor)
+	return int(i), ok
 }

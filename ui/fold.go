@@ -1,0 +1,302 @@
+package ui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/runtime/prompt"
+	"vitrine/trace"
+	"vitrine/ui/dialog"
+	"vitrine/ui/theme"
+)
+
+// Here is what the user does with the context: folding it, taking that back, pins, and looking into it.
+
+// compact follows a fold: its question comes and goes.
+func (p *page) compact(e trace.Event, d trace.CompactData) tea.Cmd {
+	switch d.Phase {
+	case "asked":
+		if e.Seq == 0 && p.held == 0 {
+			p.asking = &d
+			return p.rest()
+		}
+	case "committed", "failed", "refused":
+		p.asking = nil
+		if p.focus == paneQuestion {
+			p.focusOn(paneInput)
+		}
+		if d.Phase == "refused" && e.RunID == "" && e.Seq == 0 {
+			return p.tell(theme.Text, "not folded: "+d.Detail)
+		}
+	case "undone":
+		return p.tell(theme.Text, "the fold is taken back: "+theme.Tokens(d.TokensBefore, false)+" to "+theme.Tokens(d.TokensAfter, false))
+	}
+	return nil
+}
+
+// answerFold gives the user's word on a fold.
+func (p *page) answerFold(yes bool) tea.Cmd {
+	p.asking, p.calm = nil, false
+	p.focusOn(paneInput)
+	return p.env.set(p.id, "answer the fold", runtime.Setting{Fold: &yes})
+}
+
+// pinned keeps the list of pins.
+func (p *page) pinned(e trace.Event) {
+	d, ok := e.Data.(trace.PinData)
+	if !ok {
+		return
+	}
+	p.pins = slices.DeleteFunc(slices.Clone(p.pins), func(r runtime.PinRow) bool { return r.ID == d.ID })
+	if d.Action == "added" {
+		p.pins = append(p.pins, runtime.PinRow{ID: d.ID, SessionID: p.id, Text: d.Text, N: d.N, CreatedAt: e.TS})
+	}
+}
+
+// changedBy is the end of a change.
+func (p *page) changedBy(msg setMsg) tea.Cmd {
+	var refused *runtime.RefusedError
+	switch {
+	case errors.As(msg.err, &refused):
+		return p.tell(theme.Warn, msg.what+": "+refused.Why)
+	case msg.err != nil:
+		return p.fail(msg.what, msg.err)
+	}
+	if _, open := p.dialog.(*dialog.Context); open {
+		return p.env.context(p.id) // what it shows may have changed
+	}
+	return nil
+}
+
+// fold folds the context now, or takes the last fold back.
+func (m *Model) fold(arg string) tea.Cmd {
+	p := m.page()
+	switch strings.ToLower(arg) {
+	case "":
+	case "undo":
+		return m.undoFold()
+	default:
+		return p.tell(theme.Error, "/compact folds now, /compact undo takes the last fold back")
+	}
+	if !p.writable() {
+		return p.tell(theme.Error, p.whyNot())
+	}
+	p.columns.chat.End()
+	return m.env.set(p.id, "fold", runtime.Setting{Compact: true})
+}
+
+func (m *Model) undoFold() tea.Cmd {
+	p := m.page()
+	if !p.writable() {
+		return p.tell(theme.Error, p.whyNot())
+	}
+	return m.env.set(p.id, "take the fold back", runtime.Setting{UndoFold: true})
+}
+
+// pin pins a sentence.
+func (m *Model) pin(arg string) tea.Cmd {
+	p := m.page()
+	switch {
+	case !p.writable():
+		return p.tell(theme.Error, p.whyNot())
+	case arg == "":
+		return tea.Batch(p.setInput("/pin "), p.tell(theme.Text, "what no fold may lose: /pin TEXT"))
+	}
+	return m.env.set(p.id, "pin", runtime.Setting{Pin: arg})
+}
+
+// unpin takes a pin away, by its number or text, or asks which.
+func (m *Model) unpin(arg string) tea.Cmd {
+	p := m.page()
+	switch {
+	case !p.writable():
+		return p.tell(theme.Error, p.whyNot())
+	case arg != "":
+		return m.env.set(p.id, "unpin", runtime.Setting{Unpin: arg})
+	case len(p.pins) == 0:
+		return p.tell(theme.Text, "nothing is pinned; /pin TEXT pins a sentence")
+	}
+	items := make([]dialog.Item, 0, len(p.pins))
+	for i, r := range p.pins {
+		from := "by you"
+		if n := p.columns.chat.TurnOf(r.N); r.N > 0 && n > 0 {
+			from = fmt.Sprintf("turn %d", n)
+		} else if r.Source == "rule" {
+			from = "a rule"
+		}
+		items = append(items, dialog.Item{ID: r.ID, Label: fmt.Sprintf("%d  %s", i+1, r.Text), Cells: []dialog.Cell{{Text: from, Role: theme.Faint}}})
+	}
+	return p.show(dialog.NewPicker(kindPins, "UNPIN", "", items, false, m.env.dkeys), p.id)
+}
+
+// openContext shows what the next request holds.
+func (m *Model) openContext() tea.Cmd {
+	p := m.page()
+	switch {
+	case p.broken != "" || !p.loaded:
+		return p.tell(theme.Error, p.whyNot())
+	case p.held != 0:
+		return p.tell(theme.Text, p.whyNot()+"; it knows what is sent next")
+	case p.busy():
+		return p.tell(theme.Text, "the context changes while "+map[bool]string{true: "it is folded", false: "a turn runs"}[p.folding()]+"; look when that has ended, or into the trace")
+	}
+	return m.env.context(p.id)
+}
+
+// inspect opens the inspector, or brings it up to date.
+func (p *page) inspect(msg contextMsg) tea.Cmd {
+	if msg.err != nil {
+		if _, open := p.dialog.(*dialog.Context); open {
+			p.dialog = nil
+		}
+		return p.tell(theme.Text, "the context cannot be shown now: "+msg.err.Error())
+	}
+	if open, ok := p.dialog.(*dialog.Context); ok {
+		open.SetView(msg.view)
+		return nil
+	}
+	if p.dialog != nil {
+		return nil
+	}
+	return p.show(dialog.NewContext(kindContext, msg.view, p.env.dkeys), p.id)
+}
+
+// inspected does what the inspector asks for.
+func (m *Model) inspected(p *page, r dialog.Inspected) tea.Cmd {
+	switch r.Act {
+	case dialog.ActFold:
+		p.dialog = nil
+		return m.fold("")
+	case dialog.ActPin:
+		if r.Part.Kind != string(llm.KindUser) {
+			return p.tell(theme.Text, "p pins what you said: choose a user row")
+		}
+		text := firstSentence(r.Part.Content)
+		return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: text}), p.tell(theme.Text, "pinned: "+text))
+	case dialog.ActJSON:
+		b, err := json.MarshalIndent(r.View, "", "  ")
+		if err != nil {
+			return p.fail("write the context as JSON", err)
+		}
+		return p.over(dialog.NewText(kindPart, "CONTEXT", string(b), m.env.dkeys))
+	}
+	return p.over(dialog.NewText(kindPart, strings.ToUpper(r.Part.Kind)+"  exactly as it is sent", r.Part.Content, m.env.dkeys))
+}
+
+// over opens a dialog over another, which comes back when it closes.
+func (p *page) over(d dialog.Dialog) tea.Cmd {
+	p.dialog, p.behind = d, p.dialog
+	return nil
+}
+
+// mostSentence bounds a sentence that is pinned from a message, in characters.
+const mostSentence = 300
+
+// firstSentence is a message up to the end of its first sentence.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	r := []rune(text)
+	for i, c := range r {
+		end := strings.ContainsRune("。！？", c) || strings.ContainsRune(".!?", c) && (i+1 == len(r) || r[i+1] == ' ')
+		if end && i > 0 {
+			return string(r[:i+1])
+		}
+		if i == mostSentence-1 {
+			return string(r[:i+1])
+		}
+	}
+	return text
+}
+
+// whole shows the account of a fold: the selected one, or the one that waits for the user's word.
+func (p *page) whole() (tea.Cmd, bool) {
+	text, ok := p.columns.chat.Whole()
+	if p.asking != nil && (!ok || p.focus != paneChat) {
+		text, ok = p.columns.chat.WholeLive()
+	}
+	if !ok {
+		return nil, false
+	}
+	return p.show(dialog.NewText(kindFold, "FOLD", text, p.env.dkeys), ""), true
+}
+
+// question is what stands above the input to be answered.
+type question int
+
+const (
+	noQuestion question = iota
+	questionResume
+	questionFold
+)
+
+func (p *page) question() question {
+	switch {
+	case p.held != 0:
+		return noQuestion
+	case p.asking != nil:
+		return questionFold
+	case p.interrupted != nil:
+		return questionResume
+	}
+	return noQuestion
+}
+
+// answerKey takes a key of the question above the input.
+func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
+	keys := p.env.keys
+	switch p.question() {
+	case questionFold:
+		switch {
+		case key.Matches(k, keys.Yes):
+			return p.answerFold(true), true
+		case key.Matches(k, keys.No):
+			return p.answerFold(false), true
+		case key.Matches(k, keys.Whole):
+			cmd, _ := p.whole()
+			return cmd, true
+		}
+	case questionResume:
+		var yes bool
+		switch {
+		case key.Matches(k, keys.Yes):
+			yes = true
+		case key.Matches(k, keys.GiveUp):
+		default:
+			return nil, false
+		}
+		p.interrupted, p.calm = nil, false
+		p.focusOn(paneInput)
+		what := "give the run up"
+		if yes {
+			what = "resume the run"
+		}
+		return p.env.set(p.id, what, runtime.Setting{Resume: &yes}), true
+	}
+	return nil, false
+}
+
+// asked is the preview of a fold in a few rows: what goes, what is remembered instead.
+func foldPreview(d *trace.CompactData) (fact string, kept []string) {
+	fact = theme.Tokens(d.TokensBefore, false) + " to " + theme.Tokens(d.TokensAfter, false)
+	var s prompt.Summary
+	if json.Unmarshal(d.After, &s) != nil {
+		return fact, nil
+	}
+	for _, f := range []struct {
+		name string
+		list []string
+	}{{"goals", s.Goals}, {"facts", s.Facts}, {"todos", s.Todos}, {"unresolved", s.Unresolved}} {
+		for _, e := range f.list {
+			kept = append(kept, f.name+": "+e)
+		}
+	}
+	return fact, kept
+}
