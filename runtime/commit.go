@@ -132,25 +132,3 @@ func digest(parts ...string) string {
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
-
-// titleOf makes a session's title from its first input: its first line, in few words.
-func titleOf(text string) string {
-	line := ""
-	for _, l := range strings.Split(text, "\n") {
-		if line = strings.Join(strings.FieldsFunc(l, unprintable), " "); line != "" {
-			break
-		}
-	}
-	r := []rune(line)
-	if len(r) > 40 {
-		cut := string(r[:40])
-		if i := strings.LastIndexByte(cut, ' '); i > 20 {
-			cut = cut[:i]
-		}
-		line = strings.TrimRight(cut, " ,;:.")
-	}
-	if line == "" {
-		return "untitled"
-	}
-	return line
-}

@@ -8,7 +8,6 @@ import (
 	goruntime "runtime"
 	"sync"
 	"time"
-	"unicode"
 
 	"vitrine/llm"
 	"vitrine/runtime/clock"
@@ -407,9 +406,6 @@ func (r *run) collapse(err error) error {
 	}
 	return nil
 }
-
-// unprintable says that a title cannot hold r. A joiner may stand between what it joins.
-func unprintable(r rune) bool { return r != '\u200d' && (!unicode.IsPrint(r) || unicode.IsSpace(r)) }
 
 // emptyObject stands for arguments that were not executed.
 var emptyObject = json.RawMessage(`{}`)

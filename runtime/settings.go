@@ -40,14 +40,9 @@ func (s *session) set(c Setting) error {
 	return nil
 }
 
-// titleLimit bounds a title in characters.
-const titleLimit = 60
-
 func (s *session) rename(title string) error {
 	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, "\uFFFD"), unprintable), " ")
-	if r := []rune(title); len(r) > titleLimit {
-		title = string(r[:titleLimit])
-	}
+	title = cutTitle(title, titleLimit)
 	if title == "" {
 		return errors.New("a title cannot be empty")
 	}

@@ -55,10 +55,16 @@ func TestTitles(t *testing.T) {
 		"\u200b":                   "untitled",
 		"first 👨\u200d👩\u200d👧 部署": "first 👨\u200d👩\u200d👧 部署",
 	}
+	// B182: a cut falls between clusters.
+	family := strings.Repeat("👨\u200d👩\u200d👧\u200d👦", 9)
+	tests[family] = family
 	for in, want := range tests {
 		b := newBed(t, scripted.Text("ok"))
 		b.run(func(ctx context.Context) { b.ask(ctx, "s", in) })
 		got := b.store.sessions["s"].row.Title
+		if in == family && !strings.HasSuffix(got, "👦") {
+			t.Errorf("a title ends inside a cluster: %q", got)
+		}
 		if len([]rune(got)) > 40 || !strings.HasPrefix(want, got) {
 			t.Errorf("%q: title %q, want %q", in, got, want)
 		}
