@@ -53,6 +53,8 @@ type stage struct {
 	model func(clk clock.Clock) llm.Client
 	tools func(clk clock.Clock) []tools.Tool
 	env   []string
+	// ids takes the place of the program's random ones.
+	ids func() string
 }
 
 // recorder keeps what the model was asked.
@@ -116,7 +118,7 @@ func startPlay(t testing.TB, dir string, s stage) *play {
 	if p.cfg, err = config.Load(config.Inputs{Environ: env, Flags: config.Flags{User: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
-	w := wiring{client: func(c llm.Client) llm.Client {
+	w := wiring{ids: s.ids, client: func(c llm.Client) llm.Client {
 		if s.model != nil {
 			c = s.model(p.clk)
 		}
