@@ -232,10 +232,11 @@ func TestSameScriptSameBytes(t *testing.T) {
 	}
 }
 
-// wholeScript plays what a user does in some minutes, and gives all that the terminal got. It makes no todo and
-// opens no event: ids are random, and the model counts their tokens.
+// wholeScript plays what a user does in some minutes, and gives all that the terminal got. Ids are
+// counted, since they show in events and the model sees those of todos.
 func wholeScript(t *testing.T) string {
-	p := startPlay(t, t.TempDir(), stage{})
+	n := 0
+	p := startPlay(t, t.TempDir(), stage{ids: func() string { n++; return fmt.Sprintf("01a228d4-0000-7000-8000-%012d", n) }})
 	p.ask("what is (17+5)*3?")
 	p.ask("remember that the deploy is on Friday")
 	p.Press("ctrl+x", "n")
@@ -244,15 +245,15 @@ func wholeScript(t *testing.T) string {
 	p.wait("streaming")
 	p.Press("alt+1")
 	p.Enter("搜索 上下文窗口")
-	p.Enter("what is 2**64?")
+	p.Enter("add a todo: 写报告 ❤️")
 	p.Resize(100, 30)
 	p.Advance(500 * time.Millisecond)
 	p.Resize(170, 40)
-	p.wait("18446744073709551616")
+	p.wait("◦ 写报告")
 	p.done()
-	p.Press("tab", "tab", "up", "up")
+	p.Press("tab", "tab", "up", "up", "enter")
 	p.Advance(time.Second)
-	p.Press("esc", "alt+2")
+	p.Press("esc", "esc", "alt+2")
 	p.done()
 	p.Enter("stream 500 tokens")
 	p.Advance(300 * time.Millisecond)

@@ -21,7 +21,6 @@ import (
 	"vitrine/runtime/config"
 	"vitrine/tools"
 	"vitrine/trace"
-	"vitrine/ui"
 	"vitrine/ui/cli"
 	"vitrine/ui/demo"
 )
@@ -132,15 +131,11 @@ func startPlay(t testing.TB, dir string, s stage) *play {
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := p.cfg.Endpoint()
+	opts := screenOptions(p.cfg, p.clk, p.app, newNotices(p.clk), cli.ScreenOptions{Session: s.session})
+	opts.Folder, opts.Models = "~/work", append(opts.Models, "mock-2")
 	p.Driver = demo.New(demo.Config{
-		Clock: p.clk, Width: s.w, Height: s.h, Grapheme: s.grapheme,
+		Clock: p.clk, Options: opts, Width: s.w, Height: s.h, Grapheme: s.grapheme,
 		Output: func(_ time.Time, frame string) { p.out.WriteString(frame) },
-		Options: ui.Options{
-			Agent: p.app.Agent, Library: p.app.Library, Feed: p.app.Feed, User: p.cfg.User, Session: s.session,
-			Model: end.Model, Models: []string{end.Model, "mock-2"}, Banner: end.Banner, Folder: "~/work",
-			Limits: ui.Limits{Steps: p.cfg.MaxToolIters, Calls: p.cfg.MaxToolCalls, Tokens: p.cfg.MaxRunTokens},
-		},
 	})
 	t.Cleanup(p.end)
 	p.until("the opened session", func(s demo.Screen) bool {
