@@ -76,7 +76,7 @@ func (s *session) park(tx Tx, cause error) (Committed, error) {
 	wait := parkFirst
 	for {
 		s.publish(trace.ErrorData{
-			Message: "not saved", Why: oneLine(cause), Code: "not_saved",
+			Message: "not saved", Why: oneLine(innermost(cause)), Code: "not_saved",
 			Todo: fmt.Sprintf("again in %d s; this tab waits, text and input stay here until they are stored", int(wait.Round(time.Second)/time.Second)),
 		})
 		limit := s.eng.cfg.Limits.ParkLimit
@@ -112,6 +112,25 @@ func (s *session) applied(tx Tx) (Committed, bool, error) {
 func (s *session) tell(err error) {
 	s.publish(trace.ErrorData{Message: "the session cannot go on", Why: oneLine(err), Code: "internal",
 		Todo: "open it again; what was stored is safe"})
+}
+
+// innermost is the cause at the end of err's chain: what happened, without what was being done by whom.
+func innermost(err error) error {
+	for {
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if next := e.Unwrap(); next != nil {
+				err = next
+				continue
+			}
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 0 {
+				err = all[len(all)-1]
+				continue
+			}
+		}
+		return err
+	}
 }
 
 // oneLine gives an error's text as one clean line.

@@ -235,7 +235,7 @@ func TestPark(t *testing.T) {
 					return nil
 				}
 				if n++; n == point || !after && n > point && n < point+3 {
-					return errDisk
+					return fmt.Errorf("commit to session s: write: %w", errDisk)
 				}
 				return nil
 			}
@@ -254,6 +254,9 @@ func TestPark(t *testing.T) {
 					t.Errorf("an error that could not be stored claims to be: %+v", ev)
 				}
 				said[d.Code] = true
+				if d.Code == "not_saved" && d.Why != errDisk.Error() {
+					t.Errorf("the cause is hidden in %q", d.Why)
+				}
 			}
 			if !said["not_saved"] || !said["saved"] {
 				t.Errorf("the user was told %v", said)
