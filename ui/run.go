@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/signal"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"vitrine/runtime/clock"
@@ -45,11 +47,13 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	m.env.ending = ending
 	m.env.themed(func(o *theme.Options) { o.ASCII = asciiOnly(opts.Env) })
 	if w, h, err := term.GetSize(opts.Output.Fd()); err == nil {
-		m.Update(tea.WindowSizeMsg{Width: w, Height: h}) // the first frame is whole
+		m.terminal(tea.WindowSizeMsg{Width: w, Height: h}) // the first frame is whole; Update's commands would be lost here
 	}
 	g := &guard{inner: wrap(m)}
 	p := tea.NewProgram(g, append(programOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(opts.Input), tea.WithOutput(opts.Output))...)
 	_, err := p.Run()
+	// A first frame may have hidden the cursor on the main screen, before the other one was entered.
+	_, _ = io.WriteString(opts.Output, ansi.ShowCursor)
 	if g.fault != nil {
 		g.fault.Path, g.fault.logErr = logPanic(opts, g.fault)
 		err = g.fault

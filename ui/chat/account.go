@@ -48,6 +48,9 @@ func (a *account) take(d trace.CompactData) {
 	}
 	if d.LastN > 0 {
 		a.first, a.last = d.FirstN, d.LastN
+		if a.count == 0 {
+			a.count = int(d.LastN - d.FirstN + 1)
+		}
 	}
 	if len(d.Leaving) > 0 || len(d.Shortened) > 0 {
 		a.leaving, a.shortened = cleanMessages(d.Leaving), cleanMessages(d.Shortened)

@@ -169,8 +169,6 @@ func TestStates(t *testing.T) {
 	}
 	f.send(trace.StateData{State: "waiting_model"})
 	f.send(trace.HistoryRepairedData{Calls: []string{"1"}, Reason: "given_up"})
-	f.send(trace.CompactData{Phase: "started", TokensBefore: 6300, Reason: "over budget"})
-	f.send(trace.CompactData{Phase: "committed", TokensBefore: 6300, TokensAfter: 2900, FirstN: 1, LastN: 9})
 	f.send(trace.ErrorData{Message: "the model answered 401", Why: "the key is wrong", Todo: "set OPENAI_API_KEY", Stored: true})
 	f.send(trace.AnswerData{Text: "The model could not be reached.", Fixed: true})
 	f.send(trace.RunEndData{State: "failed", Reason: "model", Steps: 1, DurationMS: 61_000, Tokens: 1200, Estimated: true})

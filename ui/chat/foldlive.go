@@ -329,7 +329,10 @@ func (b *liveBlock) mergeRows(w int) []string {
 	case b.asking:
 		name, fact = "READY", "waits for your word"
 	case b.done():
-		name, fact = "COMMITTED", fact+", smaller than what left"
+		name = "COMMITTED"
+		if b.after < b.before {
+			fact += ", " + theme.Tokens(b.before-b.after, false) + " tokens less"
+		}
 	case b.stage >= stageDone:
 		name = "COMMITTING"
 	case b.after == 0:
