@@ -10,6 +10,7 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/trace"
 )
 
@@ -323,5 +324,151 @@ func TestRulesAreBounded(t *testing.T) {
 	}
 	if removed == 0 || unpinned != removed {
 		t.Errorf("%d pins went, %d were told", removed, unpinned)
+	}
+}
+
+// B079: the room for the answer counts. A server that refuses a prompt with its reply above 10,000 refuses once; the fold comes
+// before the next request, error texts never enter the history, and what was learned holds for the turns that follow.
+func TestRoomForTheReply(t *testing.T) {
+	refused := 0
+	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		if estimate(r)+4000 > 10_000 {
+			refused++
+			return scripted.Fail(&llm.Error{Kind: llm.ErrContext, Status: 400, Message: "maximum context length is 10000 tokens, you asked for more"})
+		}
+		return scripted.Text(strings.Repeat("an answer of words ", 90))
+	}, func(int) string { return fact("much was said") }))
+	b.cfg.Limits.ContextTokens, b.cfg.Limits.RawTurns = 10_000, 100
+	b.cfg.Limits.Budget.Tokens = 0
+	b.run(func(ctx context.Context) {
+		for i := range 40 {
+			if end := b.ask(ctx, "s", fmt.Sprintf("question %d %s", i, strings.Repeat("with words ", 100))); end.State != "succeeded" {
+				t.Errorf("turn %d: %+v", i, end)
+			}
+		}
+	})
+	if refused != 1 || len(b.store.sessions["s"].folds) < 2 {
+		t.Errorf("refused %d times, %d folds", refused, len(b.store.sessions["s"].folds))
+	}
+	for _, r := range b.model.Requests() {
+		if strings.Contains(fmt.Sprint(r.Messages), "maximum context length") {
+			t.Error("an error text is in the history")
+		}
+	}
+	b.checkHistory("s")
+}
+
+// B082: schemas alone are above the limit: the input is refused with the size of what is fixed, nobody is asked, nothing is
+// folded, however often.
+func TestSchemasTooLarge(t *testing.T) {
+	b := newBed(t, foldModel(nil, func(int) string { return fact("x") }))
+	var many []tools.Tool
+	for i := range 40 {
+		many = append(many, tools.New(fmt.Sprint("tool", i), strings.Repeat("does something with words ", 24), tools.ReadOnly,
+			func(context.Context, tools.Call, echoArgs) (tools.Output, error) { return tools.Output{}, nil }))
+	}
+	b.cfg.Limits.ContextTokens = 4096
+	b.run(func(ctx context.Context) { // a session with history, from when the tools were fewer
+		for i := range 3 {
+			b.ask(ctx, "s", fmt.Sprintf("q%d", i))
+		}
+	})
+	asked := len(b.model.Requests())
+	b.cfg.Registry = tools.NewRegistry(many...)
+	b.cfg.Executor = executorOf(b)
+	b.run(func(ctx context.Context) {
+		if _, err := b.eng.Open(ctx, "s", true); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			var big *runtime.TooLargeError
+			if err := b.eng.Submit(ctx, "s", "hi"); !errors.As(err, &big) || big.Fixed < 5000 || !strings.Contains(err.Error(), "system prompt, tools") {
+				t.Errorf("submit: %v", err)
+			}
+		}
+	})
+	if n := len(b.model.Requests()) - asked; n != 0 || len(b.store.sessions["s"].folds) != 0 {
+		t.Errorf("%d requests, %d folds", n, len(b.store.sessions["s"].folds))
+	}
+}
+
+// B083: a reply that filled 95% of the context leads to one fold; the meter shows the new size at once, and the number of before
+// starts no second one.
+func TestOldUsageStartsNoSecondFold(t *testing.T) {
+	turn := 0
+	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		if turn++; turn == 13 {
+			return scripted.Text("short").Usage(11400, 2, -1)
+		}
+		return scripted.Text(strings.Repeat("an answer of words ", 180))
+	}, func(int) string { return fact("much was said") }))
+	b.cfg.Limits.ContextTokens = 12000
+	b.run(func(ctx context.Context) {
+		for i := range 13 {
+			b.ask(ctx, "s", fmt.Sprintf("question %d", i))
+		}
+		before := b.meter()
+		if before.Used() < 11400 {
+			t.Fatalf("before: %+v", before)
+		}
+		b.ask(ctx, "s", "next")
+		b.ask(ctx, "s", "and next")
+		shown := 0
+		for _, ev := range b.named(trace.State) {
+			d := ev.Data.(trace.StateData)
+			if ev.Turn == 14 && d.Meter != nil {
+				shown = d.Meter.Used()
+				break
+			}
+		}
+		if shown == 0 || shown > before.Used()*3/4 {
+			t.Errorf("the first meter after the fold shows %d, before it was %d", shown, before.Used())
+		}
+	})
+	asked := 0
+	for _, r := range b.model.Requests() {
+		if asksSummary(r) {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("%d summaries were asked for", asked)
+	}
+}
+
+// B056: two calls, the first of whose results is most of the window: the fold comes before the next request, which holds the
+// task, both results, and is valid (the model is strict).
+func TestFoldBetweenCallsAndReply(t *testing.T) {
+	var after *llm.Request
+	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		last := r.Messages[len(r.Messages)-1]
+		switch {
+		case last.Role == llm.RoleTool:
+			after = &r
+		case last.Content == "the pending task":
+			return scripted.Calls(scripted.Call{Name: "big", Args: `{"text":"` + strings.Repeat("more ", 20) + `"}`}, scripted.Call{Name: "read", Args: `{"text":"the second result"}`})
+		}
+		return scripted.Text(strings.Repeat("an answer of words ", 40))
+	}, func(int) string { return fact("much was said") }))
+	b.cfg.Limits.ContextTokens, b.cfg.Limits.ResultChars = 3000, 8000
+	b.run(func(ctx context.Context) {
+		for i := range 4 {
+			b.ask(ctx, "s", fmt.Sprintf("question %d", i))
+		}
+		if end := b.ask(ctx, "s", "the pending task"); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	if len(b.store.sessions["s"].folds) == 0 || after == nil {
+		t.Fatal("nothing was folded")
+	}
+	text := fmt.Sprint(after.Messages)
+	for _, want := range []string{"the pending task", "the second result", "words of more"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the request after the fold lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "question 0") {
+		t.Error("nothing left the window")
 	}
 }

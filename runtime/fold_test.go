@@ -91,7 +91,7 @@ func TestFoldKeepsTheFact(t *testing.T) {
 // B058, and its kind: a summary that is none is not stored; the run goes on and the user is told why.
 func TestBadSummaries(t *testing.T) {
 	for name, text := range map[string]string{
-		"prose": "Here is what happened.", "tool call": `<tool_call>{"name":"shell"}</tool_call>`, "empty": "", "types": `{"goals":1}`,
+		"prose": "Here is what happened.", "tool call": `<tool_call>{"name":"shell"}</tool_call>`, "empty": "", "thought only": "<think>long</think>", "types": `{"goals":1}`,
 		"all empty": `{"goals":[],"facts":[],"todos":[],"unresolved":[]}`, "too large": fact(strings.Repeat("large ", 50)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,24 +130,45 @@ func TestBadSummaries(t *testing.T) {
 	}
 }
 
+// B058: reasoning without a text behind it is no summary.
+func TestSummaryOfReasoningOnly(t *testing.T) {
+	b := newBed(t, scripted.Func(func(r llm.Request) scripted.Step {
+		if asksSummary(r) {
+			return scripted.Text("").Reasoning("I think that much was said")
+		}
+		return scripted.Text("ok")
+	}).Times(-1))
+	b.cfg.Limits.RawTurns = 2
+	b.run(func(ctx context.Context) {
+		for i := range 3 {
+			if end := b.ask(ctx, "s", fmt.Sprintf("q%d", i)); end.State != "succeeded" {
+				t.Errorf("end = %+v", end)
+			}
+		}
+	})
+	if row := b.store.sessions["s"].row; row.WindowFrom != 1 || row.Summary != nil {
+		t.Errorf("something was folded: %+v", row)
+	}
+}
+
 // B085: rules of the user survive any number of folds verbatim although the summariser drops them.
 func TestRulesSurvive(t *testing.T) {
 	b := newBed(t, foldModel(nil, func(n int) string { return fact(fmt.Sprintf("fold %d", n)) }))
 	b.cfg.Limits.RawTurns = 2
 	b.run(func(ctx context.Context) {
-		b.ask(ctx, "s", "Never touch vendor/. Answer in French. 不要在周五上线。")
+		b.ask(ctx, "s", "Never touch vendor/. Answer in French. Port is 8443.\n不要在周五上线。")
 		for i := range 12 {
 			b.ask(ctx, "s", fmt.Sprintf("q%d", i))
 			if n := len(b.store.sessions["s"].folds); n == 1 || n == 2 || n == 5 {
 				reqs := b.model.Requests()
 				last := reqs[len(reqs)-1]
-				if len(last.Messages) < 2 || !strings.Contains(last.Messages[1].Content, "Never touch vendor/.") || !strings.Contains(last.Messages[1].Content, "不要在周五上线。") {
+				if len(last.Messages) < 2 || !strings.Contains(last.Messages[1].Content, `"Never touch vendor/.","Answer in French.","Port is 8443."`) || !strings.Contains(last.Messages[1].Content, "不要在周五上线。") {
 					t.Errorf("after %d folds the rules are not in %+v", n, last.Messages)
 				}
 			}
 		}
 	})
-	if n := len(b.store.sessions["s"].pins); n != 2 {
+	if n := len(b.store.sessions["s"].pins); n != 4 {
 		t.Errorf("%d pins", n)
 	}
 }

@@ -92,6 +92,14 @@ func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
 	}
 }
 
+// refused takes in that the server refused a request of that many tokens as too long: the next ones stay below it with room
+// for the reply.
+func (c *serverCut) refused(tokens int) {
+	if tokens >= leastCut {
+		c.at, c.sure, c.told = tokens, true, true
+	}
+}
+
 // nearlyFull is the share of the context from which a session that never folds says what is coming, in percent.
 const nearlyFull = 80
 

@@ -224,6 +224,7 @@ func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
 	r.events = append(r.events, r.event(data))
 	r.row.Error = data.Error
 	if e.Kind == llm.ErrContext {
+		r.s.cut.refused(r.s.tokens(r.estimate))
 		r.failure = &trace.ErrorData{Message: "the model refused the prompt as too long", Why: oneLine(e), Code: "context",
 			Todo: "/new starts an empty session; AGENT_MAX_CTX_TOKENS below the model's window folds earlier"}
 		if !r.refolded && r.s.eng.cfg.Memory != nil && r.s.eng.cfg.Limits.Fold != FoldOff {

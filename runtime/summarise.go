@@ -29,7 +29,7 @@ type foldedMessage struct {
 func (f *folder) summarise(leaving []MessageRow) (prompt.Summary, error) {
 	limit := f.s.counter.Estimated(f.s.limit())
 	head := prompt.Estimate(f.s.eng.cfg.Summarize) + f.s.memoryTokens + f.s.reserve()
-	room := max(minChunkTokens, limit*3/4-head)
+	room := max(minChunkTokens, limit*9/10-head)
 	old := f.s.summary
 	var chunk []foldedMessage
 	used := 0

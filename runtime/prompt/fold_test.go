@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vitrine/llm"
+	"vitrine/llm/scripted"
 	"vitrine/runtime/prompt"
 )
 
@@ -108,11 +109,14 @@ func TestBlock(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	tests := map[string][]string{
-		"Never touch vendor/. Answer in French. Port is 8443.": {"Never touch vendor/."},
-		"Use tabs. You must not push! Is it always so?":        {"You must not push!"},
+		"Never touch vendor/. Answer in French. Port is 8443.": {"Never touch vendor/.", "Answer in French.", "Port is 8443."}, // B085
+		"Use tabs. You must not push! Is it always so?":        {"Use tabs.", "You must not push!"},
 		"请部署到测试环境。不要在周五下午三点之后上线！端口是 8443。":                     {"不要在周五下午三点之后上线！"},
 		"请务必先备份；然后再升级":                                         {"请务必先备份；"},
 		"The lonely mustard is commonly eaten":                 nil,
+		"The port is 8443. Never deploy on Friday.":            {"Never deploy on Friday."},
+		"Answer in French. The port is 8443.":                  nil,
+		"用中文回答。不要缩写。端口是 8443。":                                 {"用中文回答。", "不要缩写。", "端口是 8443。"},
 		"Only answer with numbers":                             {"Only answer with numbers"},
 		"```\nnever in code\n```\nVersion 1.2 must stay":       {"Version 1.2 must stay"},
 		"":                                 nil,
@@ -254,4 +258,55 @@ func TestPlansCutWhereTheyMay(t *testing.T) {
 			t.Fatal("the current task left the window: " + fmt.Sprint(p))
 		}
 	})
+}
+
+// B055: three turns of a question, two calls with their results, and an answer; whatever is kept, for every budget and number of
+// turns, the request of what a plan leaves is a valid history, groups whole.
+func TestEveryCutIsValid(t *testing.T) {
+	var window []prompt.Entry
+	add := func(m llm.Message) {
+		window = append(window, prompt.Entry{N: int64(len(window) + 1), Message: m, Tokens: 100})
+	}
+	for i := range 3 {
+		a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
+		add(llm.Message{Role: llm.RoleUser, Kind: llm.KindUser, Content: "q"})
+		add(llm.Message{Role: llm.RoleAssistant, Kind: llm.KindAssistant, ToolCalls: []llm.ToolCall{{ID: a, Name: "x", Arguments: "{}"}, {ID: b, Name: "x", Arguments: "{}"}}})
+		add(llm.Message{Role: llm.RoleTool, Kind: llm.KindTool, ToolCallID: a, Name: "x", Content: "ra"})
+		add(llm.Message{Role: llm.RoleTool, Kind: llm.KindTool, ToolCallID: b, Name: "x", Content: "rb"})
+		add(llm.Message{Role: llm.RoleAssistant, Kind: llm.KindAssistant, Content: "done"})
+	}
+	cuts := map[int64]bool{}
+	for end := 1; end <= len(window); end++ { // also in the middle of the last turn
+		for raw := 1; raw <= 15; raw++ {
+			for limit := 100; limit <= 2000; limit += 100 {
+				var items []prompt.Item
+				for _, e := range window[:end] {
+					items = append(items, prompt.Item{N: e.N, Role: e.Message.Role, Kind: e.Message.Kind, Tokens: e.Tokens, Short: e.Tokens})
+				}
+				p := prompt.Make(items, prompt.Room{Limit: limit, RawTurns: raw}, false)
+				var left []prompt.Entry
+				for _, e := range window[:end] {
+					if p.Last == 0 || e.N >= p.From || e.N == p.Keep {
+						left = append(left, e)
+					}
+				}
+				cuts[p.From] = true
+				if last := left[len(left)-1].Message; last.Role == llm.RoleAssistant && len(last.ToolCalls) == 0 {
+					left = append(left, prompt.Entry{Message: llm.Message{Role: llm.RoleUser, Kind: llm.KindUser, Content: "next"}})
+				}
+				msgs := prompt.Build("sys", "mem", left)
+				if err := scripted.CheckHistory(llm.Request{Messages: msgs}); err != nil {
+					t.Fatalf("%d messages, %d turns, limit %d, %+v: %v", end, raw, limit, p, err)
+				}
+				for _, m := range msgs {
+					if m.Content == prompt.Missing && end%5 == 0 {
+						t.Fatalf("a group was torn apart: %+v", p)
+					}
+				}
+			}
+		}
+	}
+	if len(cuts) < 3 {
+		t.Errorf("only %d cuts", len(cuts))
+	}
 }

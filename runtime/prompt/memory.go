@@ -89,11 +89,15 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 // ErrBadSummary is a summary that is none; its text says why.
 var ErrBadSummary = errors.New("not a summary")
 
-// ParseSummary reads what a model gave as a summary: one JSON object with the four lists of strings, in a code fence at most.
+// ParseSummary reads what a model gave as a summary: one JSON object with the four lists of strings, in a code fence and behind a thought at most.
 // Anything else is ErrBadSummary: text, a tool call written as text, wrong types, unknown fields, nothing at all. Entries are
 // cleaned and cut, not judged.
 func ParseSummary(text string) (Summary, error) {
 	text = strings.TrimSpace(text)
+	if thought, ok := strings.CutPrefix(text, "<think>"); ok {
+		_, text, _ = strings.Cut(thought, "</think>")
+		text = strings.TrimSpace(text)
+	}
 	if after, ok := strings.CutPrefix(text, "```"); ok {
 		if _, body, ok := strings.Cut(after, "\n"); ok {
 			text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(body), "```"))

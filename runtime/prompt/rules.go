@@ -19,7 +19,8 @@ var ruleWords = [...]string{
 	"不要", "不能", "不许", "不可", "不得", "禁止", "切勿", "请勿", "别", "必须", "务必", "一定要", "只能", "只可", "总是", "永远", "始终", "每次都",
 }
 
-// Rules gives the sentences of a user's text that state rules, as they stand, in order. They are pinned when the message is
+// Rules gives the sentences of a user's text that state rules, as they stand, in order, and what stands beside them in a short
+// list of rules. They are pinned when the message is
 // folded, so that no summary can lose them.
 func Rules(text string) []string {
 	var out []string
@@ -32,16 +33,47 @@ func Rules(text string) []string {
 		if fenced {
 			continue
 		}
-		for _, s := range sentences(line) {
+		list := sentences(line)
+		whole := isList(line, list)
+		for _, s := range list {
 			if len(out) == maxRules {
 				return out
 			}
-			if utf8.RuneCountInString(s) <= maxRule && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "？") && isRule(s) {
+			if utf8.RuneCountInString(s) <= maxRule && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "？") && (whole || isRule(s)) {
 				out = append(out, s)
 			}
 		}
 	}
 	return out
+}
+
+// instructionWords begin a sentence that says how things are to be done. By itself it may be a task; beside a rule it is one.
+var instructionWords = [...]string{
+	"answer", "reply", "respond", "write", "speak", "use", "keep", "avoid", "prefer", "call me", "ask",
+	"回答", "回复", "用", "请用", "使用", "请使用", "保持", "避免", "尽量", "称呼",
+}
+
+// isList says that a line is a list of rules: one is stated, and an instruction beside it. All of a short one belongs together.
+func isList(line string, list []string) bool {
+	rules, instructions := 0, 0
+	for _, s := range list {
+		switch {
+		case isRule(s):
+			rules++
+		case startsWithAny(strings.ToLower(s), instructionWords[:]):
+			instructions++
+		}
+	}
+	return rules+instructions > 1 && rules > 0 && utf8.RuneCountInString(line) <= maxRule
+}
+
+func startsWithAny(low string, words []string) bool {
+	for _, w := range words {
+		if strings.HasPrefix(low, w) && (w[0] >= utf8.RuneSelf || alone(low, 0, len(w))) {
+			return true
+		}
+	}
+	return false
 }
 
 // sentences splits a line after the marks that end a sentence. A full stop ends one only before a space or the line's end.
