@@ -35,6 +35,10 @@ type longModel struct {
 	same, all int
 	breaks    map[string]int
 	problems  int
+
+	cancel    func() // ends the run that is on
+	wait      func(ctx context.Context) error
+	restarted bool // the engine is another one than that of the request before
 }
 
 func (m *longModel) fail(format string, args ...any) {
@@ -52,7 +56,7 @@ func estimate(r llm.Request) int {
 	return n
 }
 
-func (m *longModel) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+func (m *longModel) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		if asksSummary(req) {
 			m.folds++
@@ -62,6 +66,14 @@ func (m *longModel) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Chu
 		m.check(req)
 		if m.rnd.IntN(500) == 0 {
 			yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrServer, Status: 500, Message: "now and then"})
+			return
+		}
+		if m.rnd.IntN(300) == 0 {
+			if m.rnd.IntN(2) == 0 && !yield(llm.Chunk{Text: "It begins"}, nil) {
+				return
+			}
+			m.cancel()
+			yield(llm.Chunk{}, m.wait(ctx))
 			return
 		}
 		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleUser && m.rnd.IntN(3) == 0 || last.Role == llm.RoleTool && m.rnd.IntN(3) == 0 {
@@ -164,10 +176,12 @@ func (m *longModel) check(req llm.Request) {
 			if m.expected == "" {
 				m.fail("request %d differs at message %d for no cause: %q was %q", m.requests, at+1, head(req.Messages, at), head(m.before.Messages, at))
 			}
-			m.breaks[m.expected]++
+			if !m.restarted {
+				m.breaks[m.expected]++
+			}
 		}
 	}
-	m.expected, m.repair = "", false
+	m.expected, m.repair, m.restarted = "", false, false
 	m.before = &req
 }
 
@@ -247,10 +261,20 @@ func startLong(t *testing.T, seed uint64, rate float64) *longRun {
 	l := &longRun{b: newBed(t), states: map[string]int{}, told: map[string]int{}}
 	l.m = &longModel{t: t, rnd: rand.New(rand.NewPCG(seed, 7)), limit: 6000 - 6000/8, rate: rate, breaks: map[string]int{}}
 	l.ends = clock.NewQueue[trace.RunEndData](l.b.clk, 16)
+	l.m.wait = func(ctx context.Context) error { return l.b.clk.Sleep(ctx, time.Hour) }
 	l.b.store.publish, l.b.store.light = l.Publish, true
 	l.b.cfg.Bus, l.b.cfg.Model = l, l.m
 	l.b.cfg.Limits.Budget = runtime.Budget{Steps: 8, Calls: 20}
 	return l
+}
+
+// start opens the session with a new engine.
+func (l *longRun) start(ctx context.Context) {
+	l.b.eng = runtime.NewEngine(l.b.cfg)
+	l.m.cancel = func() { l.b.eng.Cancel("s") }
+	if _, err := l.b.eng.Open(ctx, "s", true); err != nil {
+		l.b.t.Fatal(err)
+	}
 }
 
 // turn asks one thing, and now and then does something else between turns.
@@ -274,6 +298,12 @@ func (l *longRun) turn(ctx context.Context, i int) {
 		set(runtime.Setting{Pin: fmt.Sprintf("note %d", i%7)})
 	case 3:
 		set(runtime.Setting{Unpin: "1"})
+	case 4:
+		if err := l.b.eng.Shutdown(ctx, true); err != nil {
+			t.Fatal(err)
+		}
+		l.m.restarted = true
+		l.start(ctx)
 	}
 	text := fmt.Sprintf("turn %d: %s", i, words(rnd, 200))
 	if rnd.IntN(20) == 0 {
@@ -292,7 +322,7 @@ func (l *longRun) turn(ctx context.Context, i int) {
 	l.states[end.State+" "+end.Reason]++
 }
 
-// 10,000 turns in one session with tools and random sizes, failing summaries, wrong reports, undone folds and pins: every
+// 10,000 turns in one session with tools and random sizes, failing summaries, wrong reports, cancels, restarts, undone folds and pins: every
 // request is a valid history within its budget and begins with the one before it, but where a fold, an undo, a pin or a repair
 // came between; no fold is without progress.
 func TestTenThousandTurns(t *testing.T) {
@@ -301,9 +331,7 @@ func TestTenThousandTurns(t *testing.T) {
 			t.Parallel()
 			l := startLong(t, 42, rate)
 			l.b.run(func(ctx context.Context) {
-				if _, err := l.b.eng.Open(ctx, "s", true); err != nil {
-					t.Fatal(err)
-				}
+				l.start(ctx)
 				for i := range 10_000 {
 					l.turn(ctx, i)
 				}
