@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"iter"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -358,6 +359,10 @@ func reach(ctx context.Context, cfg config.Config) (string, error) {
 		var ue *url.Error // names the whole address; its query may hold a secret
 		if errors.As(err, &ue) {
 			err = ue.Err
+		}
+		var dial *net.OpError // names the host again
+		if errors.As(err, &dial) && dial.Op == "dial" {
+			err = dial.Err
 		}
 		return "", fmt.Errorf("%s: %w", u.Host, err)
 	}

@@ -27,7 +27,9 @@ func TestREADMEPicture(t *testing.T) {
 	p.wait("66")
 	p.done()
 	p.Enter("write a long answer")
-	p.until("the middle of a stream", func(s demo.Screen) bool { return strings.Contains(s.String(), "1. ") && !strings.Contains(status(s), "done") })
+	p.until("the middle of a stream", func(s demo.Screen) bool {
+		return strings.Contains(s.String(), "1. ") && !strings.Contains(status(s), "done")
+	})
 	p.Advance(600 * time.Millisecond)
 	var rows []string
 	for _, row := range strings.Split(strings.TrimRight(p.Screen().String(), "\n"), "\n") {

@@ -68,7 +68,7 @@ type OpenError struct {
 // Error is one line: path, what is wrong, what to do.
 func (e *OpenError) Error() string {
 	text := "cannot open database " + e.Path + ": " + e.What
-	if e.Err != nil {
+	if e.Err != nil && code(e.Err) != sqlite3.SQLITE_NOTADB { // of which What says as much
 		text += ": " + plain(e.Err)
 	}
 	if e.Do != "" {

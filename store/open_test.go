@@ -149,7 +149,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"text", func(t *testing.T, dir string) string {
 			write(t, filepath.Join(dir, "notes.txt"), strings.Repeat("this is no database\n", 100))
 			return filepath.Join(dir, "notes.txt")
-		}, []string{"not a database"}, nil},
+		}, []string{"the file is not a database; set AGENT_DB_PATH"}, nil},
 		{"a short text", func(t *testing.T, dir string) string {
 			write(t, filepath.Join(dir, "notes.txt"), "hi")
 			return filepath.Join(dir, "notes.txt")
