@@ -66,7 +66,7 @@ func (c *command) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&o.user, "user", "", "whose sessions these are (default: the login name)")
 	f := root.Flags()
 	f.StringVar(&o.session, "session", "", "open this session in front; it is made when it does not exist")
-	f.BoolVar(&o.goOn, "continue", false, "open the tabs that were kept when the program was left")
+	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
 	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.doctorCommand(o))
 	return root
