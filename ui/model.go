@@ -240,7 +240,7 @@ func (m *Model) apply(msg eventsMsg) tea.Cmd {
 			cmds = append(cmds, p.event(ev))
 			p.unseen = p.unseen && p != m.page()
 		}
-		if ev.Name == trace.RunEnd {
+		if ev.Name == trace.RunEnd || lost(ev) {
 			delete(m.quit.background, ev.SessionID)
 		}
 	}
@@ -253,6 +253,12 @@ func (m *Model) apply(msg eventsMsg) tea.Cmd {
 		cmds = append(cmds, m.leave(false))
 	}
 	return tea.Batch(append(cmds, m.env.pump(m.sub, m.env.now))...)
+}
+
+// lost says that a run could not be stored to its end.
+func lost(e trace.Event) bool {
+	d, ok := e.Data.(trace.StateData)
+	return ok && runtime.State(d.State).Terminal() && d.Reason == string(runtime.ReasonStore)
 }
 
 // running lists the sessions that this process works on.

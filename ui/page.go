@@ -160,7 +160,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		p.run.apply(e)
 	}
 	if p.run.active && (s.Run == nil || s.Run.ID != p.run.id) {
-		p.run.active = false // its end was told of before the events that were read
+		p.run.active, p.run.over = false, true // its end was told of before the events that were read
 	}
 	if s.Run != nil {
 		p.run.resume(*s.Run, s.Running)

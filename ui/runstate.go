@@ -24,6 +24,7 @@ type runState struct {
 	cost      *float64
 	began     time.Time
 	ended     time.Time
+	over      bool // its end is stored: nothing that is told of it later counts
 	retry     *retryState
 	seenCalls map[string]bool
 }
@@ -73,18 +74,25 @@ func (r *runState) apply(e trace.Event) {
 	}
 }
 
+// setState follows what this process tells of its run. The run is over when its end is stored, which run_end tells: a
+// terminal state before that is only on its way there, but for one that the store would not take any more.
 func (r *runState) setState(s runtime.State, reason string, at time.Time) {
-	if r.ended.IsZero() {
-		r.state, r.reason = s, reason
-		if s != runtime.StateRetryingModel && s != runtime.StateWaitingModel {
-			r.retry = nil
-		}
-		if s != runtime.StateWaitingModel {
-			r.streaming = false
-		}
-		if s.Terminal() {
-			r.active, r.ended = false, at
-		}
+	switch {
+	case r.over || s == "":
+		return
+	case s.Terminal() && reason == string(runtime.ReasonStore):
+		r.active, r.ended = false, at
+	case s.Terminal():
+		s, reason = runtime.StateCheckpointing, ""
+	case !r.active: // it was left unfinished and goes on; the time between does not count
+		r.active, r.began, r.ended = true, at, time.Time{}
+	}
+	r.state, r.reason = s, reason
+	if s != runtime.StateRetryingModel && s != runtime.StateWaitingModel {
+		r.retry = nil
+	}
+	if s != runtime.StateWaitingModel {
+		r.streaming = false
 	}
 }
 
@@ -125,7 +133,7 @@ func (r *runState) finish(d trace.RunEndData, at time.Time) {
 	r.active, r.streaming, r.streamed, r.retry, r.tool = false, false, 0, nil, ""
 	r.state, r.reason = runtime.State(d.State), d.Reason
 	r.step, r.calls, r.tokens, r.estimated, r.cost = d.Steps, d.Calls, d.Tokens, d.Estimated, d.Cost
-	r.ended = at
+	r.ended, r.over = at, true
 }
 
 // resume puts the state of a stored run in, for a session that was opened while it runs or after it was interrupted.
