@@ -79,10 +79,10 @@ func (s *session) context() ContextView {
 	system := prompt.EstimateMessage(llm.Message{Content: s.eng.cfg.System})
 	v.Parts = append(v.Parts,
 		ContextPart{Kind: "system", Title: "system prompt", Tokens: s.tokensOf(system), Sent: sent, Fate: FateStays, Content: s.eng.cfg.System},
-		ContextPart{Kind: "tools", Title: fmt.Sprintf("%d tools", len(s.eng.specs)), Tokens: s.tokensOf(s.eng.fixed - system), Sent: sent, Fate: FateStays, Content: toolsText(s.eng.specs)})
+		ContextPart{Kind: "tools", Title: counted(len(s.eng.specs), "tool", "tools"), Tokens: s.tokensOf(s.eng.fixed - system), Sent: sent, Fate: FateStays, Content: toolsText(s.eng.specs)})
 	if s.memory != "" {
 		v.Parts = append(v.Parts, ContextPart{
-			Kind: "memory", Title: fmt.Sprintf("memory: %d pins, %d entries", len(s.pins), s.summary.Entries()), Tokens: s.tokensOf(s.memoryTokens),
+			Kind: "memory", Title: "memory: " + counted(len(s.pins), "pin", "pins") + ", " + counted(s.summary.Entries(), "entry", "entries"), Tokens: s.tokensOf(s.memoryTokens),
 			Sent: sent && s.sentMemory == s.memory, Fate: FateRebuilt, Content: s.memory,
 		})
 	}
@@ -133,4 +133,11 @@ func toolsText(specs []llm.ToolSpec) string {
 		text += t.Name + ": " + t.Description + "\n" + string(t.Schema) + "\n\n"
 	}
 	return text
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -36,9 +36,8 @@ type longModel struct {
 	breaks    map[string]int
 	problems  int
 
-	cancel    func() // ends the run that is on
-	wait      func(ctx context.Context) error
-	restarted bool // the engine is another one than that of the request before
+	cancel func() // ends the run that is on
+	wait   func(ctx context.Context) error
 }
 
 func (m *longModel) fail(format string, args ...any) {
@@ -176,12 +175,10 @@ func (m *longModel) check(req llm.Request) {
 			if m.expected == "" {
 				m.fail("request %d differs at message %d for no cause: %q was %q", m.requests, at+1, head(req.Messages, at), head(m.before.Messages, at))
 			}
-			if !m.restarted {
-				m.breaks[m.expected]++
-			}
+			m.breaks[m.expected]++
 		}
 	}
-	m.expected, m.repair, m.restarted = "", false, false
+	m.expected, m.repair = "", false
 	m.before = &req
 }
 
@@ -302,7 +299,6 @@ func (l *longRun) turn(ctx context.Context, i int) {
 		if err := l.b.eng.Shutdown(ctx, true); err != nil {
 			t.Fatal(err)
 		}
-		l.m.restarted = true
 		l.start(ctx)
 	}
 	text := fmt.Sprintf("turn %d: %s", i, words(rnd, 200))

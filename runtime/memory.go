@@ -69,6 +69,8 @@ type Memory interface {
 	Folds(ctx context.Context, sessionID string, limit int) ([]FoldRow, error)
 	// Folded gives the messages n from first to last, in order.
 	Folded(ctx context.Context, sessionID string, first, last int64) ([]MessageRow, error)
+	// LastSent gives LLMCallData.PrefixID and the time of the newest stored model call; ErrNotFound when there is none.
+	LastSent(ctx context.Context, sessionID string) (id string, at time.Time, err error)
 	// Artifact gives a large output by its handle; ErrNotFound.
 	Artifact(ctx context.Context, sessionID, handle string) (ArtifactRow, error)
 }

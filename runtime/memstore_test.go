@@ -28,10 +28,17 @@ type memStore struct {
 	// fail is asked before and after each commit; what it returns is the commit's error.
 	fail func(tx runtime.Tx, after bool) error
 	held map[string]bool
+	// lastSent is of the newest model call of each session.
+	lastSent map[string]sentID
 	// light keeps no record of commits and events, for sessions of many thousand turns.
 	light bool
 	// published says whose events were told.
 	published map[string]bool
+}
+
+type sentID struct {
+	id string
+	at time.Time
 }
 
 type memSession struct {
@@ -50,7 +57,7 @@ type memSession struct {
 }
 
 func newMemStore() *memStore {
-	return &memStore{sessions: map[string]*memSession{}, held: map[string]bool{}, published: map[string]bool{}, publish: func(...trace.Event) {}}
+	return &memStore{sessions: map[string]*memSession{}, held: map[string]bool{}, lastSent: map[string]sentID{}, published: map[string]bool{}, publish: func(...trace.Event) {}}
 }
 
 var errDisk = errors.New("disk I/O error")
@@ -118,6 +125,11 @@ func (m *memStore) commit(tx *runtime.Tx) (runtime.Committed, error) {
 	got, err := s.apply(tx)
 	if err != nil {
 		return got, err
+	}
+	for _, ev := range tx.Events {
+		if d, ok := ev.Data.(trace.LLMCallData); ok {
+			m.lastSent[tx.SessionID] = sentID{d.PrefixID, ev.TS}
+		}
 	}
 	if m.light {
 		s.events, s.applied = nil, map[string]runtime.Committed{tx.ID: got}
@@ -231,6 +243,15 @@ func (m *memStore) Folded(_ context.Context, id string, first, last int64) ([]ru
 		out = append(out, all[first-1:last]...)
 	}
 	return out, nil
+}
+
+func (m *memStore) LastSent(_ context.Context, id string) (string, time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lastSent[id].id == "" {
+		return "", time.Time{}, runtime.ErrNotFound
+	}
+	return m.lastSent[id].id, m.lastSent[id].at, nil
 }
 
 func (m *memStore) Artifact(_ context.Context, id, handle string) (runtime.ArtifactRow, error) {

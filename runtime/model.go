@@ -134,6 +134,7 @@ func (r *run) judge(st *stream) (Input, error) {
 		Model: r.row.Versions.Model, StartedAt: st.started.UTC(), LatencyMS: clk.Now().Sub(st.started).Milliseconds(),
 		Attempts: st.attempts, Estimate: r.estimate, PrefixBreak: r.sent.PrefixBreak, PrefixAt: r.sent.PrefixAt,
 		PromptBytes: r.sent.PromptBytes, PrefixBytes: r.sent.PrefixBytes, PrefixTokens: r.sent.PrefixTokens,
+		PrefixID: r.sent.PrefixID,
 	}
 	if !st.first.IsZero() {
 		ttft := st.first.Sub(st.started).Milliseconds()

@@ -1,8 +1,15 @@
 package runtime
 
 import (
+	"context"
+	"crypto/sha256"
 	"encoding/binary"
-	"hash/maphash"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"time"
 
 	"vitrine/llm"
 	"vitrine/runtime/prompt"
@@ -22,22 +29,20 @@ const (
 )
 
 // prefixLog is what a session sent last, as a sequence of model, tools and messages, so that each request can be compared with
-// the one before. It belongs to who owns the session's window.
+// the one before, also with that of another process. It belongs to who owns the session's window.
 type prefixLog struct {
-	seed  maphash.Seed
 	parts []sentPart
+	id    string // of the sequence, as the stored event has it
 	cause string // what has moved the messages since then
 }
 
-// sentPart is one part of a request that was sent.
+// sentPart is one part of a request that was sent. A sum of 0 is a part of which nothing more is known.
 type sentPart struct {
 	sum           uint64
 	bytes, tokens int
 }
 
-func newPrefixLog() prefixLog { return prefixLog{seed: maphash.MakeSeed()} }
-
-// The places of the parts in front of the messages.
+// The places of the parts in front of the messages, and of the first message.
 const (
 	partModel = iota
 	partTools
@@ -53,19 +58,7 @@ func (p *prefixLog) moved(cause string) {
 
 // next compares a request with the one before, puts what comes of it into data, and keeps it for the next.
 func (p *prefixLog) next(req llm.Request, data *trace.LLMCallData) {
-	parts := make([]sentPart, 0, len(req.Messages)+partMessages)
-	parts = append(parts, sentPart{sum: maphash.String(p.seed, req.Model)}, p.ofTools(req.Tools))
-	same := true
-	for i := range req.Messages {
-		part := p.ofMessage(&req.Messages[i])
-		at := len(parts)
-		if same = same && at < len(p.parts) && p.parts[at].sum == part.sum; same {
-			part.tokens = p.parts[at].tokens
-		} else {
-			part.tokens = prompt.EstimateMessage(req.Messages[i])
-		}
-		parts = append(parts, part)
-	}
+	parts := p.sequence(req)
 	differs := 0
 	for differs < min(len(parts), len(p.parts)) && parts[differs].sum == p.parts[differs].sum {
 		differs++
@@ -82,6 +75,28 @@ func (p *prefixLog) next(req llm.Request, data *trace.LLMCallData) {
 		data.PrefixAt = max(0, differs-partMessages+1)
 	}
 	p.parts, p.cause = parts, ""
+	p.id = idOf(parts)
+	data.PrefixID = p.id
+}
+
+// sequence gives the parts of a request. What stands where it stood before is not counted again.
+func (p *prefixLog) sequence(req llm.Request) []sentPart {
+	parts := make([]sentPart, 0, len(req.Messages)+partMessages)
+	h := partHash{Hash: sha256.New()}
+	h.add(req.Model)
+	parts = append(parts, h.part(), ofTools(&h, req.Tools))
+	same := true
+	for i := range req.Messages {
+		part := ofMessage(&h, &req.Messages[i])
+		at := len(parts)
+		if same = same && at < len(p.parts) && p.parts[at].sum == part.sum; same {
+			part.tokens = p.parts[at].tokens
+		} else {
+			part.tokens = prompt.EstimateMessage(req.Messages[i])
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // why names the cause of a break at a part.
@@ -99,54 +114,139 @@ func (p *prefixLog) why(at int, req llm.Request) string {
 	return breakOther
 }
 
-func (p *prefixLog) ofTools(specs []llm.ToolSpec) sentPart {
-	var h partHash
-	h.SetSeed(p.seed)
+// resume takes up what another process sent last, named by id: now is the request that the session would make of all that it
+// has. When that does not begin with what was sent, cause says why, unless it is model, tools or system prompt.
+func (p *prefixLog) resume(id string, now llm.Request, cause string) {
+	parts := (&prefixLog{}).sequence(now)
+	*p = prefixLog{id: id}
+	heads := strings.Split(id, "-")
+	if len(heads) != partMessages+2 {
+		return // of another version
+	}
+	for n := len(parts); n > partMessages; n-- {
+		if idOf(parts[:n]) == id {
+			p.parts = parts[:n:n]
+			return
+		}
+	}
+	for i := 0; i <= partMessages && i < len(parts) && shortSum(parts[i]) == heads[i]; i++ {
+		p.parts = append(p.parts, parts[i])
+	}
+	p.parts = append(p.parts, sentPart{})
+	p.cause = cause
+}
+
+// idOf names a sequence of parts: its first parts by themselves, then all in one.
+func idOf(parts []sentPart) string {
+	var b strings.Builder
+	for _, part := range parts[:min(len(parts), partMessages+1)] {
+		b.WriteString(shortSum(part) + "-")
+	}
+	all := make([]byte, 0, 8*len(parts))
+	for _, part := range parts {
+		all = binary.LittleEndian.AppendUint64(all, part.sum)
+	}
+	sum := sha256.Sum256(all)
+	b.WriteString(hex.EncodeToString(sum[:8]))
+	return b.String()
+}
+
+func shortSum(p sentPart) string { return fmt.Sprintf("%08x", uint32(p.sum)) }
+
+func ofTools(h *partHash, specs []llm.ToolSpec) sentPart {
 	for _, t := range specs {
 		h.add(t.Name)
 		h.add(t.Description)
-		h.addBytes(t.Schema)
+		h.add(string(t.Schema))
 	}
-	return sentPart{sum: h.Sum64(), bytes: h.bytes, tokens: prompt.EstimateTools(specs)}
+	part := h.part()
+	part.tokens = prompt.EstimateTools(specs)
+	return part
 }
 
-func (p *prefixLog) ofMessage(m *llm.Message) sentPart {
-	var h partHash
-	h.SetSeed(p.seed)
+func ofMessage(h *partHash, m *llm.Message) sentPart {
 	h.add(string(m.Role))
 	h.add(m.Content)
 	h.add(m.ToolCallID)
 	h.add(m.Name)
-	h.addBytes(m.Extra)
+	h.add(string(m.Extra))
 	for i := range m.ToolCalls {
 		c := &m.ToolCalls[i]
 		h.add(c.ID)
 		h.add(c.Name)
 		h.add(c.Arguments)
-		h.addBytes(c.Extra)
+		h.add(string(c.Extra))
 	}
-	return sentPart{sum: h.Sum64(), bytes: h.bytes}
+	return h.part()
 }
 
 // partHash hashes fields with their lengths, so that text does not move from one into the next unseen, and counts bytes.
 type partHash struct {
-	maphash.Hash
+	hash.Hash
 	bytes int
-}
-
-func (h *partHash) length(n int) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(n))
-	_, _ = h.Write(b[:]) // a hash takes all
-	h.bytes += n
+	buf   []byte
+	out   [sha256.Size]byte
 }
 
 func (h *partHash) add(s string) {
-	h.length(len(s))
-	_, _ = h.WriteString(s)
+	h.buf = binary.LittleEndian.AppendUint64(h.buf[:0], uint64(len(s)))
+	h.buf = append(h.buf, s...)
+	_, _ = h.Write(h.buf) // a hash takes all
+	h.bytes += len(h.buf)
 }
 
-func (h *partHash) addBytes(b []byte) {
-	h.length(len(b))
-	_, _ = h.Write(b)
+// part gives what was added, and begins anew.
+func (h *partHash) part() sentPart {
+	p := sentPart{sum: max(1, binary.LittleEndian.Uint64(h.Sum(h.out[:0]))), bytes: h.bytes}
+	h.Reset()
+	h.bytes = 0
+	return p
+}
+
+// loadSent takes up what was sent last, by this process or another one.
+func (s *session) loadSent(ctx context.Context) error {
+	mem := s.eng.cfg.Memory
+	if mem == nil {
+		return nil
+	}
+	id, at, err := mem.LastSent(ctx, s.id)
+	if errors.Is(err, ErrNotFound) || err == nil && id == s.sent.id {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the last request of session %s: %w", s.id, err)
+	}
+	folds, err := mem.Folds(ctx, s.id, 1)
+	if err != nil {
+		return fmt.Errorf("read the folds of session %s: %w", s.id, err)
+	}
+	s.sent.resume(id, llm.Request{Model: s.model(), Tools: s.eng.specs, Messages: s.messages()}, movedSince(at, folds, s.pins))
+	return nil
+}
+
+// movedSince says what moved the messages after a request.
+func movedSince(at time.Time, folds []FoldRow, pins []PinRow) string {
+	for _, f := range folds {
+		switch {
+		case f.UndoneAt != nil && !f.UndoneAt.Before(at):
+			return breakUndo
+		case !f.CreatedAt.Before(at) && f.UndoneAt == nil:
+			return breakFold
+		}
+	}
+	for _, p := range pins {
+		if !p.CreatedAt.Before(at) {
+			return breakPin
+		}
+	}
+	return breakOther
+}
+
+// messages makes the messages of a request of all that the window holds.
+func (s *session) messages() []llm.Message {
+	entries := make([]prompt.Entry, len(s.window))
+	for i, m := range s.window {
+		entries[i] = prompt.Entry{N: m.N, Message: wireMessage(m), Tokens: m.Tokens}
+	}
+	return prompt.Build(s.eng.cfg.System, s.memory, entries)
 }

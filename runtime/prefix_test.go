@@ -11,6 +11,7 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/trace"
 )
 
@@ -178,5 +179,55 @@ func TestPrefixShare(t *testing.T) {
 	}
 	if folds == 0 {
 		t.Error("nothing was folded")
+	}
+}
+
+// The comparison goes on over a restart of the program: what was sent by the process before is known by its name in the store.
+func TestPrefixOverRestarts(t *testing.T) {
+	b := newBed(t, foldModel(func(llm.Request) scripted.Step { return scripted.Text("ok " + strings.Repeat("words ", 30)) },
+		func(n int) string { return fact(fmt.Sprint("remembered ", n)) }))
+	set := func(c runtime.Setting) func(ctx context.Context) {
+		return func(ctx context.Context) {
+			if _, err := b.eng.Open(ctx, "s", true); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.eng.Set(ctx, "s", c); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.clk.Sleep(ctx, time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	model := "other"
+	for i, tt := range []struct {
+		before func(ctx context.Context) // in a process of its own, in front of the turn
+		change func()
+		cause  string
+	}{
+		{cause: ""}, {cause: ""}, {cause: ""},
+		{before: set(runtime.Setting{Pin: "the port is 8443"}), cause: "pin"},
+		{before: set(runtime.Setting{Compact: true}), cause: "fold"},
+		{before: set(runtime.Setting{UndoFold: true}), cause: "undo"},
+		{before: set(runtime.Setting{Model: &model}), cause: "model"},
+		{change: func() { b.cfg.System += " And more." }, cause: "system"},
+		{change: func() {
+			b.cfg.Registry = tools.NewRegistry(b.tools()[1:]...)
+			b.cfg.Executor = executorOf(b)
+		}, cause: "tools"},
+		{cause: ""},
+	} {
+		if tt.before != nil {
+			b.run(tt.before)
+		}
+		if tt.change != nil {
+			tt.change()
+		}
+		b.run(func(ctx context.Context) { b.ask(ctx, "s", fmt.Sprint("question ", i)) })
+		calls := b.llmCalls()
+		last := calls[len(calls)-1]
+		if last.PrefixBreak != tt.cause || (last.PrefixBytes > 0) == (i == 0 || tt.cause == "model") {
+			t.Errorf("turn %d: %q, %d of %d bytes repeated; want %q", i, last.PrefixBreak, last.PrefixBytes, last.PromptBytes, tt.cause)
+		}
 	}
 }

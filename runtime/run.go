@@ -274,13 +274,11 @@ func (r *run) build() (Input, error) {
 		r.reason = ReasonContext
 		return InContextFull, nil
 	}
-	entries := make([]prompt.Entry, len(r.s.window))
 	window := 0
-	for i, m := range r.s.window {
-		entries[i] = prompt.Entry{N: m.N, Message: wireMessage(m), Tokens: m.Tokens}
+	for _, m := range r.s.window {
 		window += m.Tokens
 	}
-	r.request = prompt.Build(r.s.eng.cfg.System, r.s.memory, entries)
+	r.request = r.s.messages()
 	r.estimate = r.s.eng.fixed + r.s.memoryTokens + window
 	r.s.sentTo, r.s.sentMemory = lastN(r.s.window), r.s.memory
 	r.row.Step++

@@ -70,7 +70,6 @@ func newSession(e *Engine, id string) *session {
 		eng: e, id: id,
 		mailbox: clock.NewQueue[func()](e.cfg.Clock, mailboxBound),
 		writing: clock.NewQueue[struct{}](e.cfg.Clock, 1), foldWord: clock.NewQueue[bool](e.cfg.Clock, 8), foldRefused: -1,
-		sent: newPrefixLog(),
 	}
 	s.patience, s.giveUp = e.cfg.Clock.WithCancel(context.Background())
 	return s
@@ -186,7 +185,10 @@ func (s *session) load(ctx context.Context) error {
 	default:
 		s.unfinished = &unfinishedRun{row: row, calls: calls}
 	}
-	return s.loadMemory(ctx)
+	if err := s.loadMemory(ctx); err != nil {
+		return err
+	}
+	return s.loadSent(ctx)
 }
 
 // snapshotMessages bounds what a page gets at once; older messages are paged in.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"vitrine/runtime"
 )
@@ -109,6 +110,19 @@ const (
 		tokens_after, summary_before, summary_after, created_at, undone_at FROM compactions WHERE session_id = ? AND ord < ifnull((SELECT ord FROM compactions WHERE id = ?), 9223372036854775807)
 		ORDER BY ord DESC LIMIT ?`
 )
+
+// lastSentQuery walks back from the newest event; a model call is never far.
+const lastSentQuery = `SELECT coalesce(json_extract(data, '$.prefix_id'), ''), at FROM events WHERE session_id = ?
+	AND name = 'llm_call' ORDER BY seq DESC LIMIT 1`
+
+// LastSent implements runtime.Memory.
+func (s *Store) LastSent(ctx context.Context, sessionID string) (id string, at time.Time, err error) {
+	var micro int64
+	if err := s.row(ctx, lastSentQuery, []any{sessionID}, &id, &micro); err != nil {
+		return "", at, reading("last request", sessionID, err)
+	}
+	return id, fromMicros(micro), nil
+}
 
 func scanPin(rows *sql.Rows) (runtime.PinRow, error) {
 	var p runtime.PinRow

@@ -7,6 +7,7 @@ import (
 
 	"vitrine/llm"
 	"vitrine/runtime"
+	"vitrine/trace"
 )
 
 var _ runtime.Memory = (*Store)(nil)
@@ -105,4 +106,25 @@ func TestFoldIsCompareAndSet(t *testing.T) {
 		t.Errorf("a second fold of the same window: %v", err)
 	}
 	diff(t, []string{"two", "three"}, r.texts(t, "s"))
+}
+
+// What was sent last is known by the newest model call, of that session alone.
+func TestLastSent(t *testing.T) {
+	r := open(t, dbPath(t))
+	row := r.openSession(t, "s")
+	if _, _, err := r.LastSent(t.Context(), "s"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("nothing was sent: %v", err)
+	}
+	for i, id := range []string{"one", "two", ""} {
+		tx := r.tx(row)
+		tx.Events = []trace.Event{{TS: at(i), Data: trace.LLMCallData{PrefixID: id}}, {TS: at(i), Data: trace.AnswerData{Text: "llm_call"}}}
+		r.commit(t, tx)
+		if got, when, err := r.LastSent(t.Context(), "s"); err != nil || got != id || !when.Equal(at(i)) {
+			t.Errorf("%q at %s, %v", got, when, err)
+		}
+	}
+	r.openSession(t, "other")
+	if _, _, err := r.LastSent(t.Context(), "other"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("another session: %v", err)
+	}
 }

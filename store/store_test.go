@@ -265,6 +265,7 @@ func TestReadersAfterClose(t *testing.T) {
 		"Todos":          func() error { _, err := r.Todos(ctx, "s1"); return err },
 		"Sessions":       func() error { _, err := r.Sessions(ctx, "ann"); return err },
 		"Artifact":       func() error { _, err := r.Artifact(ctx, "s1", "a"); return err },
+		"LastSent":       func() error { _, _, err := r.LastSent(ctx, "s1"); return err },
 		"ReadArtifact":   func() error { _, _, _, err := r.ReadArtifact(ctx, "s1", "a"); return err },
 		"ListArtifacts":  func() error { _, err := r.ListArtifacts(ctx, "s1", 1); return err },
 	} {
@@ -847,6 +848,7 @@ func TestQueryPlans(t *testing.T) {
 		{"folds", foldsQuery, "compactions_session (session_id=? AND rowid<?)", []any{"s", "", 1}},
 		{"last fold", lastFoldQuery, "compactions_session (session_id=?)", []any{"s"}},
 		{"shorten", shortenQuery, "sqlite_autoindex_messages_2 (session_id=? AND n=?)", []any{nil, 1, "s", 1}},
+		{"last sent", lastSentQuery, "sqlite_autoindex_events_1 (session_id=?)", []any{"s"}},
 		{"artifacts", artifactsQuery, "artifacts_session (session_id=?)", []any{"s", 1}},
 		{"sessions", sessionsQuery, "sessions_user (user_id=? AND updated_at<?)", []any{"u", 1, 1, 1}},
 		{"held sessions", "UPDATE sessions SET holder = '' WHERE holder = 'x' AND holder <> ''", "sessions_holder (holder=?)", nil},

@@ -98,6 +98,8 @@ type LLMCallData struct {
 	PromptBytes  int `json:"prompt_bytes,omitempty"`
 	PrefixBytes  int `json:"prefix_bytes,omitempty"`
 	PrefixTokens int `json:"prefix_tokens,omitempty"`
+	// PrefixID names the sequence that was sent, for comparing the next request with it, also in another process.
+	PrefixID string `json:"prefix_id,omitempty"`
 	// StartedAt is when the call began.
 	StartedAt time.Time `json:"started_at"`
 }
