@@ -115,6 +115,6 @@ func (k KeyMap) Groups() []HelpGroup {
 			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode,
 			k.Find, k.FindNext, k.FindBefore, k.Whole, k.Zoom, k.ToInput,
 		}},
-		{"question", []key.Binding{k.Yes, k.No, k.Whole, k.GiveUp}},
+		{"asked", []key.Binding{k.Yes, k.No, k.Whole, k.GiveUp}},
 	}
 }

@@ -11,6 +11,8 @@ import (
 const (
 	mostDiff   = 14
 	mostFolded = 10
+	// besideWidth is the width from which the sizes stand beside the count, and what is above the line is named.
+	besideWidth = 76
 )
 
 // lineBlock is a fold that is over: one line at the boundary between what the model still sees and what it does not. It opens
@@ -38,10 +40,10 @@ func (b *lineBlock) Render(w int, selected bool) []string {
 		left = append(left, say(theme.Faint, "   "+plural(b.count, "message")))
 	}
 	right := say(theme.Faint, " "+b.sizes())
-	if w >= 60 {
-		left, right = append(left, say(theme.Faint, "   "+b.sizes())), say(theme.Faint, " out of the model's sight")
-		if b.look == b.view.dim || b.last == 0 {
-			right.text = ""
+	if w >= besideWidth {
+		left, right = append(left, say(theme.Faint, "   "+b.sizes())), say(theme.Faint, "")
+		if b.last > 0 && !b.dimmed() {
+			right.text = " out of the model's sight"
 		}
 	}
 	rows := []string{b.row(w, sign, left, right)}
@@ -98,9 +100,10 @@ func (b *lineBlock) accountRows(w int) []string {
 
 // diffRows shows what the memory lost and gained.
 func (b *lineBlock) diffRows(w int, add func([]span, ...span)) {
+	all := b.diff()
 	kept, n := 0, 0
-	for _, c := range b.diff() {
-		if c.sign == " " {
+	for _, c := range all {
+		if c.sign == " " && len(all) > mostDiff {
 			kept++
 			continue
 		}

@@ -18,7 +18,7 @@ const (
 	dwell = 3 * time.Second
 	// roomyHeight is the height from which all parts of a fold stand open together.
 	roomyHeight = 28
-	// leastStays is the width from which both meters have a column for their name.
+	// barCells is the length of both meters.
 	barCells = 20
 	// mostStream bounds what is kept of a summary that streams.
 	mostStream = 64 << 10
@@ -143,7 +143,11 @@ type leavingRow struct {
 func (b *liveBlock) leavingList(most int) []leavingRow {
 	var list []leavingRow
 	for _, m := range b.leaving {
-		list = append(list, leavingRow{turn: m.Turn, title: m.Title, tokens: m.Tokens, user: m.Kind == "user"})
+		title := m.Title
+		if m.Kind == "tool" {
+			title += ", its result"
+		}
+		list = append(list, leavingRow{turn: m.Turn, title: title, tokens: m.Tokens, user: m.Kind == "user"})
 	}
 	if len(list) > most {
 		list = byTurn(list)

@@ -436,7 +436,11 @@ func (v *View) Leaving() string {
 		if what == "folded" {
 			return plural(b.count, "message") + " leave"
 		}
-		return what + " leave, " + plural(b.count, "message")
+		verb := " leave, "
+		if strings.HasPrefix(what, "turn ") {
+			verb = " leaves, "
+		}
+		return what + verb + plural(b.count, "message")
 	}
 	return "the oldest turns leave"
 }

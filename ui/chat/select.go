@@ -77,6 +77,7 @@ func (v *View) Toggle() bool {
 	t, ok := v.block(i).(toggler)
 	if ok {
 		t.toggle()
+		v.list.Show(i)
 	}
 	return ok
 }
@@ -90,6 +91,7 @@ func (v *View) Open(on bool) bool {
 	t, ok := v.block(i).(toggler)
 	if ok && t.isOpen() != on {
 		t.toggle()
+		v.list.Show(i)
 	}
 	return ok
 }

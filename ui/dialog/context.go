@@ -218,10 +218,12 @@ func (c *Context) reserve(s line.Style, w, list int) string {
 	switch {
 	case !c.view.FoldAuto:
 		when = "folds only by hand "
+	case c.view.FoldAfter == 0:
+		when = "folds next turn "
 	case c.view.FoldAfter == 1:
-		when = "folds in 1 turn "
+		when = "1 turn to a fold "
 	default:
-		when = fmt.Sprintf("folds in %d turns ", c.view.FoldAfter)
+		when = fmt.Sprintf("%d turns to a fold ", c.view.FoldAfter)
 	}
 	tokens := theme.Tokens(c.view.Reserve, false)
 	pad := colCached + colFate - s.Metrics.Width(when)

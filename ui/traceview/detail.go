@@ -1,6 +1,7 @@
 package traceview
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -88,6 +89,8 @@ func (v *View) facts(n *trace.Node) (string, []fact) {
 		return "TOOL CALL  " + paint.CleanLine(n.Title), v.toolFacts(n)
 	case trace.KindRun:
 		return strings.ToUpper(n.Title), v.runFacts(n)
+	case trace.KindFold:
+		return "FOLD", v.foldFacts(n)
 	}
 	facts := []fact{}
 	add(&facts, "state", string(n.Status))
@@ -153,6 +156,72 @@ func (v *View) toolFacts(n *trace.Node) []fact {
 		add(&facts, "state", string(n.Status))
 	}
 	return facts
+}
+
+// foldFacts are what the phases of a fold told, the most important first.
+func (v *View) foldFacts(n *trace.Node) []fact {
+	var all trace.CompactData
+	for _, e := range n.Events {
+		d, ok := e.Data.(trace.CompactData)
+		if !ok {
+			continue
+		}
+		all.Phase = d.Phase
+		if d.LeavingCount > 0 {
+			all.LeavingCount, all.FirstN, all.LastN = d.LeavingCount, d.FirstN, d.LastN
+		}
+		if len(d.Changes) > 0 {
+			all.Changes = d.Changes
+		}
+		if len(d.Pinned) > 0 {
+			all.Pinned = d.Pinned
+		}
+		if d.Detail != "" {
+			all.Detail = d.Detail
+		}
+		all.TokensBefore, all.TokensAfter = cmp.Or(d.TokensBefore, all.TokensBefore), cmp.Or(d.TokensAfter, all.TokensAfter)
+		all.Tokens, all.DurationMS, all.Limit = cmp.Or(d.Tokens, all.Tokens), cmp.Or(d.DurationMS, all.DurationMS), cmp.Or(d.Limit, all.Limit)
+	}
+	var facts []fact
+	add(&facts, "why", n.Detail)
+	prompt := ""
+	if all.TokensBefore > 0 {
+		prompt = theme.Count(all.TokensBefore)
+		if all.TokensAfter > 0 {
+			prompt += " to " + theme.Count(all.TokensAfter)
+		}
+		if prompt += " tokens"; all.Limit > 0 {
+			prompt += " of " + theme.Tokens(all.Limit, false)
+		}
+	}
+	add(&facts, "prompt", prompt)
+	if all.LeavingCount > 0 {
+		add(&facts, "left", fmt.Sprintf("%d messages, %d to %d", all.LeavingCount, all.FirstN, all.LastN))
+	}
+	add(&facts, "memory", changed(all.Changes))
+	add(&facts, "pinned", strings.Join(all.Pinned, "; "))
+	took := theme.Duration(n.Duration(v.clock(n)))
+	if all.DurationMS > 0 {
+		took = theme.Duration(time.Duration(all.DurationMS) * time.Millisecond)
+	}
+	if all.Tokens > 0 {
+		took += ", " + theme.Count(all.Tokens) + " tokens"
+	}
+	add(&facts, "summary", took)
+	add(&facts, map[bool]string{true: "not folded", false: "phase"}[all.Detail != ""], cmp.Or(all.Detail, all.Phase))
+	return facts
+}
+
+// changed sums up what a merge did.
+func changed(changes []trace.CompactChange) string {
+	added, kept, dropped := 0, 0, 0
+	for _, c := range changes {
+		added, kept, dropped = added+len(c.Added), kept+len(c.Kept), dropped+len(c.Dropped)
+	}
+	if added+kept+dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d added, %d kept, %d dropped", added, kept, dropped)
 }
 
 func (v *View) runFacts(n *trace.Node) []fact {
