@@ -254,8 +254,8 @@ func (y *tty) clean() {
 	if err != nil || fmt.Sprint(*after) != fmt.Sprint(*y.before) {
 		y.t.Errorf("the line discipline is not what it was: %v %v, %v", y.before, after, err)
 	}
-	if y.emu.IsAltScreen() || y.emu.ScrollbackLen() > 0 {
-		y.t.Errorf("alternate screen %v, %d rows in the scrollback", y.emu.IsAltScreen(), y.emu.ScrollbackLen())
+	if y.emu.IsAltScreen() || y.emu.ScrollbackLen() > 0 || y.emu.CursorHidden() {
+		y.t.Errorf("alternate screen %v, %d rows in the scrollback, cursor hidden %v", y.emu.IsAltScreen(), y.emu.ScrollbackLen(), y.emu.CursorHidden())
 	}
 }
 
