@@ -22,6 +22,7 @@ type options struct {
 	user    string
 	json    bool
 	run     string
+	prefix  bool
 	yes     bool
 	sample  bool
 	check   bool

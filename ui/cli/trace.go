@@ -19,7 +19,7 @@ const longTrace = `Print what a run did, from the store: as a tree of steps, mod
 JSON object a line.
 
 The argument is a session (all its runs), or a run or the beginning of its id. Without one it is the last run of the session
-that changed last.`
+that changed last. With --prefix each request of it is compared with the one before: a provider has cached what it repeats.`
 
 func (c *command) traceCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
@@ -35,6 +35,7 @@ func (c *command) traceCommand(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.trace(cmd.Context(), o, args) },
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the stored events as JSON lines")
+	cmd.Flags().BoolVar(&o.prefix, "prefix", false, "print for each request how much of the one before it repeats, and what broke that")
 	cmd.Flags().StringVar(&o.run, "run", "", "only this run, by its id or the beginning of it")
 	return cmd
 }
@@ -57,6 +58,9 @@ func (c *command) trace(ctx context.Context, o *options, args []string) (err err
 	t, err := c.target(ctx, cfg, app, o, args)
 	if err != nil {
 		return err
+	}
+	if o.prefix {
+		return c.printPrefix(ctx, app, t, o.json)
 	}
 	if o.json {
 		return c.eachEvent(ctx, app, t, func(ev trace.Event) error { return c.jsonLine(ev) })
