@@ -276,3 +276,17 @@ func (e *env) watchNotices() tea.Cmd {
 		return noticeMsg{n, err}
 	}
 }
+
+// watchFaults waits for a panic in the background; the guard takes it.
+func (e *env) watchFaults() tea.Cmd {
+	if e.opts.Faults == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		value, stack, err := e.opts.Faults(e.ctx)
+		if err != nil {
+			return nil
+		}
+		return faultMsg{&PanicError{Where: inBackground, Value: value, Stack: stack}}
+	}
+}

@@ -8,9 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// PanicError is a fault of the screen. Its stack is in the log.
+// PanicError is a fault of the screen, or of the program behind it. Its stack is in the log.
 type PanicError struct {
-	// Where is the part that failed: Init, Update, View or a command.
+	// Where is the part that failed: Init, Update, View, a command or the background.
 	Where string
 	Value any
 	Stack []byte
@@ -19,16 +19,24 @@ type PanicError struct {
 	logErr error
 }
 
+// inBackground is where a goroutine failed that is not of the screen.
+const inBackground = "the background"
+
 // Error is one line that names the log.
 func (p *PanicError) Error() string {
 	value := strings.Join(strings.Fields(fmt.Sprint(p.Value)), " ")
 	if len(value) > 200 {
 		value = value[:200]
 	}
-	if p.logErr != nil {
-		return fmt.Sprintf("the screen failed in %s: %s; its stack could not be written (%v); what was stored is kept", p.Where, value, p.logErr)
+	what := "the screen"
+	if p.Where == inBackground {
+		what = "the program"
 	}
-	return fmt.Sprintf("the screen failed in %s: %s; the stack is in %s; what was stored is kept", p.Where, value, p.Path)
+	stack := "the stack is in " + p.Path
+	if p.logErr != nil {
+		stack = fmt.Sprintf("its stack could not be written (%v)", p.logErr)
+	}
+	return fmt.Sprintf("%s failed in %s: %s; %s; what was stored is kept", what, p.Where, value, stack)
 }
 
 // guard keeps a panic of the model, or of one of its commands, from leaving the terminal as it is: it notes the fault and

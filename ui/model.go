@@ -68,7 +68,7 @@ func (m *Model) Close() {
 
 // Init asks for what the first screen needs.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.env.loadTabs(), m.env.pump(m.sub, time.Time{}), m.env.watchNotices(), m.env.watchEnd(), tea.RequestBackgroundColor)
+	return tea.Batch(m.env.loadTabs(), m.env.pump(m.sub, time.Time{}), m.env.watchNotices(), m.env.watchFaults(), m.env.watchEnd(), tea.RequestBackgroundColor)
 }
 
 // page is the page of the active tab.

@@ -64,6 +64,9 @@ type Options struct {
 	LogPath string
 	// Notices waits for the next notice; an error ends the watching. Nil: there are none.
 	Notices func(ctx context.Context) (Notice, error)
+	// Faults waits for a panic in a goroutine of the program's background, which ends the screen; an error ends the watching.
+	// Nil: there are none.
+	Faults func(ctx context.Context) (value any, stack []byte, err error)
 }
 
 func (o Options) withDefaults() Options {

@@ -60,6 +60,9 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	} else if ctx.Err() != nil {
 		err = nil // who ended ctx knows why
 	}
+	if g.fault != nil && g.fault.Where == inBackground {
+		return err // a part that the engine would wait for may be gone; the store survives the end of the process
+	}
 	if shut := m.shutDown(); err == nil {
 		err = shut
 	}

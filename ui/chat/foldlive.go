@@ -260,6 +260,9 @@ func (b *liveBlock) summaryRows(w int, open bool) []string {
 	}
 	if b.stage > stageSummary {
 		name = "SUMMARISED"
+		if w < 60 && b.tokens > 0 {
+			fact = ""
+		}
 		if b.took > 0 && b.done() {
 			fact += "   " + theme.Duration(b.took)
 		}
@@ -270,7 +273,7 @@ func (b *liveBlock) summaryRows(w int, open bool) []string {
 	if b.asked > 1 {
 		fact += "   asked again"
 	}
-	rows := []string{b.head(w, "", b.stage == stageSummary, false, name, fact, 2)}
+	rows := []string{b.head(w, "", b.stage == stageSummary, false, name, strings.TrimLeft(fact, " "), 2)}
 	if !open {
 		return rows
 	}

@@ -26,15 +26,23 @@ func newFolds() folds { return folds{accounts: map[string]*account{}, turns: map
 // splitFacts takes apart what was joined for one row.
 func splitFacts(s string) []string { return strings.Split(s, "   ") }
 
-// turnAt is the turn of a message, 0 when it is not known.
+// turnAt is the turn of a message, 0 when it is not known: the inputs before and after it have to be those of two turns in a
+// row.
 func (v *View) turnAt(n int64) int {
-	var best int64
+	var before, after int64
 	for at := range v.folds.turns {
-		if at <= n && at > best {
-			best = at
+		switch {
+		case at <= n && at > before:
+			before = at
+		case at > n && (after == 0 || at < after):
+			after = at
 		}
 	}
-	return v.folds.turns[best]
+	turn := v.folds.turns[before]
+	if after > 0 && v.folds.turns[after] != turn+1 {
+		return 0
+	}
+	return turn
 }
 
 // TurnOf is the turn that a message belongs to, as far as it is known; else 0.
@@ -88,8 +96,8 @@ func (v *View) compact(e trace.Event, d trace.CompactData) {
 		a = &account{}
 		v.folds.accounts[d.ID] = a
 	}
-	if a.end != "" && (e.Seq == 0 || a.end != endStopped) {
-		return
+	if a.end != "" && !(a.end == endStopped && e.Seq > 0 && d.Phase == endCommitted) {
+		return // told already
 	}
 	a.take(d)
 	b := v.liveFold(d.ID)
@@ -238,6 +246,9 @@ func (v *View) redim() {
 	}
 	for i := range v.list.Len() {
 		b := v.block(i)
+		if _, line := b.(*lineBlock); line {
+			b.touch() // it may know its turns now
+		}
 		u, input := b.(*userBlock)
 		b.setDim(i < at && !(input && keep > 0 && u.n == keep))
 	}

@@ -127,11 +127,12 @@ func (p *scan) str() (s string, whole, is bool) {
 // unquote reads the inside of a JSON string; an escape that was cut at the end is left out.
 func unquote(raw string) string {
 	const longest = 12 // of an escape, a pair of surrogates
+	raw = paint.CleanLine(raw)
 	var s string
 	for cut := 0; cut <= longest && cut <= len(raw); cut++ {
 		if json.Unmarshal([]byte(`"`+raw[:len(raw)-cut]+`"`), &s) == nil {
 			return paint.CleanLine(s)
 		}
 	}
-	return paint.CleanLine(raw)
+	return raw
 }

@@ -14,9 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"time"
 
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
@@ -53,6 +51,8 @@ type ScreenOptions struct {
 	Session string
 	// Continue reopens the kept tabs without asking.
 	Continue bool
+	// Faults waits for a panic of a goroutine in the background; an error ends the watching. Nil: nobody tells of them.
+	Faults func(ctx context.Context) (Fault, error)
 }
 
 // Signal is a request from outside to stop.
@@ -113,7 +113,7 @@ type StoreState struct {
 	Err  error
 }
 
-// Program is the command line with what main wired into it. All fields are needed.
+// Program is the command line with what main wired into it. All fields but Crash are needed.
 type Program struct {
 	Clock clock.Clock
 	// Open makes the App. Its errors are *StoreError when the store refuses.
@@ -124,6 +124,8 @@ type Program struct {
 	Reach func(ctx context.Context, cfg config.Config) (string, error)
 	// Signals calls f, one call at a time, for each signal that the process gets, until stop is called.
 	Signals func(f func(Signal)) (stop func())
+	// Crash takes the panics of the clock's goroutines. Nil: they end the process as Go does.
+	Crash *Crash
 }
 
 // Execute runs one command and gives the exit code. It never panics: the stack of a panic goes to a log file that standard
@@ -133,6 +135,7 @@ func (p Program) Execute(ctx context.Context, proc Process) (code int) {
 	ctx, cancel := p.Clock.WithCancel(ctx)
 	defer cancel()
 	c.stop = newStopper(cancel)
+	p.Crash.start(p.Clock, proc.Stderr)
 	if p.Signals != nil {
 		defer p.Signals(c.stop.signal)()
 	}
@@ -146,22 +149,7 @@ func (p Program) Execute(ctx context.Context, proc Process) (code int) {
 }
 
 // crashed logs a panic and tells of it in one line.
-func (c *command) crashed(v any, stack []byte) {
-	text := fmt.Sprintf("%s panic: %v\n%s\n", c.prog.Clock.Now().UTC().Format(time.RFC3339), v, stack)
-	path, where := c.logPath, ""
-	err := errors.New("no log is known yet")
-	if path != "" {
-		err = AppendLog(path, text)
-	}
-	if err != nil {
-		path = filepath.Join(os.TempDir(), "vitrine.log")
-		err = AppendLog(path, text)
-	}
-	if where = "the stack is in " + path; err != nil {
-		where = "the stack could not be logged: " + err.Error()
-	}
-	c.err.line("vitrine: the program failed inside: %v; %s; what was stored is safe", v, where)
-}
+func (c *command) crashed(v any, stack []byte) { tellPanic(c.prog.Clock, c.err, c.logPath, v, stack) }
 
 // AppendLog appends text to the log file, which is for its owner only.
 func AppendLog(path, text string) error {

@@ -182,6 +182,7 @@ func (c *command) load(o *options) (config.Config, error) {
 	cfg, err := config.Load(in)
 	if err == nil {
 		c.logPath = LogPath(cfg)
+		c.prog.Crash.logTo(c.logPath)
 	}
 	return cfg, err
 }

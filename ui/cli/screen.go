@@ -24,7 +24,9 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 	c.warn(cfg)
 	// The screen takes signals itself, to leave the terminal and its runs in order; a second one ends it at once.
 	c.stop.onFirst(func() {})
-	err = app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn})
+	faults, closed := c.prog.Crash.screen()
+	err = app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn, Faults: faults})
+	closed()
 	if c.stop.stopped() && (err == nil || ctx.Err() != nil) {
 		return errInterrupted
 	}
@@ -51,8 +53,12 @@ func (c *command) warn(cfg config.Config) {
 	}
 }
 
-// closeApp closes the app whatever happened and keeps the first error.
+// closeApp closes the app whatever happened and keeps the first error. After a panic in the background it does not: a part
+// that others would wait for is gone, and the store survives the end of the process.
 func (c *command) closeApp(app *App, err error) error {
+	if c.prog.Crash.happened() {
+		return err
+	}
 	ctx, cancel := c.prog.Clock.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	if e := app.Close(ctx); err == nil && e != nil {
