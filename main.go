@@ -69,8 +69,9 @@ type wiring struct {
 }
 
 func (w wiring) program() cli.Program {
+	crash := &cli.Crash{Exit: os.Exit}
 	return cli.Program{
-		Clock: clock.Real(), Open: w.open, Inspect: inspect, Reach: reach, Signals: cli.OSSignals,
+		Clock: clock.NewReal(crash.Caught), Open: w.open, Inspect: inspect, Reach: reach, Signals: cli.OSSignals, Crash: crash,
 	}
 }
 
@@ -246,8 +247,19 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	folder, _ := os.Getwd() // it is only shown
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
-		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next,
+		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults),
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens},
+	}
+}
+
+// faultsOf hands panics of the background on to the screen.
+func faultsOf(next func(context.Context) (cli.Fault, error)) func(context.Context) (any, []byte, error) {
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context) (any, []byte, error) {
+		f, err := next(ctx)
+		return f.Value, f.Stack, err
 	}
 }
 

@@ -38,22 +38,33 @@ func init() {
 	prog.Open = func(ctx context.Context, cfg config.Config, clk clock.Clock, o cli.OpenOptions) (*cli.App, error) {
 		app, err := open(ctx, cfg, clk, o)
 		if err == nil {
-			app.Library = brokenLibrary{app.Library}
+			fail := func() { panic("the list is broken\x1b[31m\nin two lines") }
+			if os.Getenv(brokenEnv) == inGoroutine {
+				app.Library = brokenLibrary{app.Library, func() { clk.Go(fail) }}
+			} else {
+				app.Library = brokenLibrary{app.Library, fail}
+			}
 		}
 		return app, err
 	}
 	os.Exit(prog.Execute(context.Background(), cli.FromOS()))
 }
 
-const brokenEnv = "VITRINE_TEST_BROKEN"
+const (
+	brokenEnv   = "VITRINE_TEST_BROKEN"
+	inGoroutine = "goroutine"
+)
 
-// brokenLibrary panics when sessions are listed and a user is there to see it.
-type brokenLibrary struct{ runtime.Library }
+// brokenLibrary fails when sessions are listed and a user is there to see it.
+type brokenLibrary struct {
+	runtime.Library
+	fail func()
+}
 
 func (l brokenLibrary) Sessions(ctx context.Context, user string) ([]runtime.SessionInfo, error) {
 	list, err := l.Library.Sessions(ctx, user)
 	if len(list) > 0 && list[0].TurnCount > 0 {
-		panic("the list is broken\x1b[31m\nin two lines")
+		l.fail()
 	}
 	return list, err
 }
@@ -441,6 +452,36 @@ func TestTerminalPanic(t *testing.T) {
 	if closings := checkTurns(t, list); len(closings) != 1 || !strings.Contains(closings[0], "66") {
 		t.Errorf("what was stored: %q", closings)
 	}
+}
+
+// B037: a panic in a goroutine of the background, in the middle of a run: the terminal is clean, one line names the log, the
+// code is 1, and the run is there to be resumed.
+func TestTerminalPanicInAGoroutine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	y := startTTY(t, vitrine(dir).with(brokenEnv+"="+inGoroutine), 180, 30)
+	y.wait("ready")
+	y.send("stream 3000 tokens\r")
+	y.wait("streaming")
+	y.send("\x18s")
+	began := time.Now()
+	if code := y.exit(); code != cli.ExitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	y.clean()
+	got := strings.Join(strings.Fields(y.last()), " ")
+	if !strings.Contains(got, "vitrine.log") || strings.Contains(got, "goroutine ") || !strings.HasPrefix(got, "vitrine: ") || strings.Count(got, "vitrine: ") != 1 {
+		t.Errorf("what stays is %q", got)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "data", "vitrine.log"))
+	if err != nil || !strings.Contains(string(data), "the list is broken") || !strings.Contains(string(data), "main_pty_test.go") {
+		t.Errorf("the log: %v\n%s", err, data)
+	}
+	z := startTTY(t, vitrine(dir), 120, 30)
+	z.wait("? INTERRUPTED  turn 1")
 }
 
 // Killed in the middle of a stream, and in a tool, and started again at once: the session opens, asks about the turn, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -462,3 +463,21 @@ func BenchmarkQueue(b *testing.B) {
 		s.Settle()
 	})
 }
+
+// A panic of what the clock starts is given to the handler, with the stack of where it was.
+func TestNewRealTakesPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := make(chan string, 4)
+		c := NewReal(func(value any, stack []byte) {
+			got <- fmt.Sprint(value, " ", strings.Contains(string(stack), "brokenPart"))
+		})
+		c.Go(brokenPart)
+		equal(t, <-got, "lost true")
+		c.AfterFunc(time.Second, brokenPart)
+		equal(t, <-got, "lost true")
+		c.Go(func() { got <- "whole" })
+		equal(t, <-got, "whole")
+	})
+}
+
+func brokenPart() { panic("lost") }

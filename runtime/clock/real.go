@@ -2,13 +2,18 @@ package clock
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 )
 
 // Real is the clock of the machine: package time, package context and goroutines as they are.
 func Real() Clock { return real{} }
 
-type real struct{}
+// NewReal is Real for a program that has something to put in order before a panic ends it: a panic of a function started
+// with Go or AfterFunc is given to onPanic, in its goroutine and with its stack, and does not end the process by itself.
+func NewReal(onPanic func(value any, stack []byte)) Clock { return real{onPanic} }
+
+type real struct{ onPanic func(value any, stack []byte) }
 
 func (real) Now() time.Time { return time.Now() }
 
@@ -34,7 +39,7 @@ func (real) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (real) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
+func (r real) AfterFunc(d time.Duration, f func()) Timer { return time.AfterFunc(d, r.guarded(f)) }
 
 func (real) WithCancel(parent context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(parent)
@@ -44,7 +49,22 @@ func (real) WithTimeout(parent context.Context, d time.Duration) (context.Contex
 	return context.WithTimeout(parent, d)
 }
 
-func (real) Go(f func()) { go f() }
+func (r real) Go(f func()) { go r.guarded(f)() }
+
+// guarded is f with its panics given to onPanic, if there is one.
+func (r real) guarded(f func()) func() {
+	if r.onPanic == nil {
+		return f
+	}
+	return func() {
+		defer func() {
+			if v := recover(); v != nil {
+				r.onPanic(v, debug.Stack())
+			}
+		}()
+		f()
+	}
+}
 
 func (real) newParker(string, time.Time) parker { return make(realParker, 1) }
 
