@@ -74,7 +74,7 @@ func (t *terminal) resize(w, h int) {
 }
 
 func (t *terminal) close() {
-	_ = t.emu.Close()
+	_ = t.emu.InputPipe().(io.Closer).Close() // the emulator's own Close races with its Read
 	<-t.done
 }
 
