@@ -176,7 +176,7 @@ func (r *run) admit(tx *Tx, from int) error {
 	now := r.s.eng.cfg.Clock.Now()
 	for i := from; i < to; i++ {
 		c := &r.calls[i]
-		if !c.ready {
+		if !c.ready && c.row.Status == CallPending { // what was started before a crash was counted then
 			if most := r.row.Budget.Calls; most > 0 && r.row.Usage.Calls >= most {
 				r.reason = ReasonCalls
 				r.batch.to = i

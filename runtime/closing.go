@@ -41,7 +41,7 @@ func (r *run) close() error {
 		r.event(trace.AnswerData{Text: msg.Content, Fixed: msg.Fixed, Partial: msg.Partial}),
 		r.event(trace.RunEndData{
 			State: string(r.state), Reason: string(r.reason), Steps: u.Steps, Calls: u.Calls, Tokens: u.Prompt + u.Completion,
-			Estimated: u.Estimated, DurationMS: now.Sub(r.row.StartedAt).Milliseconds(), Cost: u.Cost,
+			Estimated: u.Estimated, DurationMS: r.active().Milliseconds(), Cost: u.Cost,
 		}))
 	if r.record != nil {
 		r.record.Answer = msg.Content
@@ -61,7 +61,11 @@ func (r *run) closeCalls(tx *Tx) {
 		if c.message {
 			continue
 		}
-		if !c.ready {
+		switch {
+		case c.ready:
+		case c.row.Status == CallStarted:
+			c.lost()
+		default:
 			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: r.whyNotRun()}), CallNotRun)
 		}
 		if !c.saved {

@@ -59,16 +59,22 @@ func (r *run) stopBatch() (Input, error) {
 	if !r.left {
 		return in, nil
 	}
+	return in, r.keepKnown()
+}
+
+// keepKnown stores the results that are known of the batch of a run that is left.
+func (r *run) keepKnown() error {
 	tx := r.s.tx()
-	for i := r.batch.from; i < r.batch.to; i++ {
-		if c := &r.calls[i]; c.ready && !c.saved && c.row.Status != CallInterrupted && c.row.Status != CallNotRun {
+	for i := r.batch.from; i < min(r.batch.to, len(r.calls)); i++ {
+		c := &r.calls[i]
+		if c.ready && !c.saved && c.row.StartedAt != nil && c.row.Status != CallInterrupted && c.row.Status != CallNotRun {
 			r.save(&tx, i)
 		}
 	}
 	if len(tx.Calls) == 0 {
-		return in, nil
+		return nil
 	}
-	return in, r.commitAs(tx, StateExecuting)
+	return r.commitAs(tx, StateExecuting)
 }
 
 // invoke runs one call; it is the only place where a tool has an effect.
@@ -90,6 +96,10 @@ func (r *run) invoke(c *call) {
 	c.result, c.output, c.took = out.Result, out.Output, out.Duration
 	c.row.SideEffect = out.SideEffect
 	c.row.Status = statusOf(out.Result)
+	if c.before && out.Attempts == 0 {
+		c.row.Status = CallStarted // not this time, but an earlier process had started it
+		c.lost()
+	}
 }
 
 func statusOf(res tools.Result) CallStatus {

@@ -65,7 +65,6 @@ func TestCancel(t *testing.T) {
 					t.Errorf("end = %+v", end)
 				}
 				b.eng.Cancel("s")
-				b.eng.Cancel("nobody")
 				if name == "in the stream" {
 					for _, r := range b.store.sessions["s"].runs {
 						if r.Usage.Prompt == 0 || !r.Usage.Estimated {
@@ -709,4 +708,97 @@ func TestRandomLives(t *testing.T) {
 			seqs = ev.Seq
 		}
 	})
+}
+
+// A call that was started before a crash was counted then: at the cap it still runs again.
+func TestResumeAtTheCap(t *testing.T) {
+	for _, tool := range []string{"put", "read", "note"} {
+		b := newBed(t, scripted.Calls(scripted.Call{Name: tool, Args: `{"text":"x","wait_ms":1000}`}).When("go"))
+		b.cfg.Limits.Budget.Calls = 1
+		b.crash(500 * time.Millisecond)
+		yes := true
+		b.run(func(ctx context.Context) {
+			if _, err := b.eng.Open(ctx, "s", false); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes}); err != nil {
+				t.Fatal(err)
+			}
+			if end := b.await(ctx, 0); end.State != "succeeded" || end.Calls != 1 || end.DurationMS > 60_000 {
+				t.Errorf("%s: %+v", tool, end)
+			}
+		})
+		if d := cmp.Diff([]string{tool + ":x"}, b.ran); d != "" {
+			t.Error(d)
+		}
+		b.checkHistory("s")
+	}
+}
+
+// Esc right after the resume: what an earlier process had started is not "not run".
+func TestCancelAfterResume(t *testing.T) {
+	for tool, want := range map[string]runtime.CallStatus{"put": runtime.CallUnknown, "save": runtime.CallUnknown, "read": runtime.CallInterrupted} {
+		b := newBed(t, scripted.Calls(scripted.Call{Name: tool, Args: `{"text":"x","wait_ms":1000}`}).When("go"))
+		b.crash(500 * time.Millisecond)
+		yes := true
+		b.run(func(ctx context.Context) {
+			if _, err := b.eng.Open(ctx, "s", false); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes}); err != nil {
+				t.Fatal(err)
+			}
+			b.eng.Cancel("s")
+			b.await(ctx, 0)
+		})
+		for _, c := range b.store.sessions["s"].calls {
+			if c.Status != want || (want == runtime.CallUnknown) != (c.SideEffect == "unknown") {
+				t.Errorf("%s: status %s, side effect %s", tool, c.Status, c.SideEffect)
+			}
+		}
+		b.checkHistory("s")
+	}
+}
+
+// Leaving between the end of a tool and its checkpoint keeps the result: a tool with effects is not run again.
+func TestLeaveKeepsKnownResults(t *testing.T) {
+	b := newBed(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"x","wait_ms":1000}`}).When("go"), scripted.Text("done").When("go"))
+	b.cfg.Faults = runtime.NewFaults(func(point string) error {
+		if point == "effect.after" {
+			leaveNow(b)
+		}
+		return nil
+	})
+	b.run(func(ctx context.Context) { b.begin(ctx, "go", 3*time.Second) })
+	b.cfg.Faults = nil
+	yes := true
+	b.run(func(ctx context.Context) {
+		if _, err := b.eng.Open(ctx, "s", false); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes}); err != nil {
+			t.Fatal(err)
+		}
+		if end := b.await(ctx, 0); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	if d := cmp.Diff([]string{"fire:x"}, b.ran); d != "" {
+		t.Error(d)
+	}
+	b.checkHistory("s")
+}
+
+// leaveNow asks the engine to leave the run, from inside of it.
+func leaveNow(b *bed) {
+	done := clock.NewLatch(b.clk)
+	b.clk.Go(func() {
+		if err := b.eng.Set(context.Background(), "s", runtime.Setting{Leave: true}); err != nil {
+			b.t.Error(err)
+		}
+		done.Open()
+	})
+	if err := done.Wait(context.Background()); err != nil {
+		b.t.Error(err)
+	}
 }

@@ -122,6 +122,8 @@ type RunUsage struct {
 	Prompt, Completion, Cached int
 	Estimated                  bool
 	Cost                       *float64
+	// Active is how long the run was executed; the time between a crash and the resume is not in it.
+	Active time.Duration
 }
 
 // Budget is what a run may use; 0 and nil are no limit.

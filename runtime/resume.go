@@ -54,7 +54,7 @@ func (r *run) restore(rows []CallRow) {
 		if row.Step != r.row.Step {
 			continue
 		}
-		c := call{row: row, message: stored[row.CallID]}
+		c := call{row: row, message: stored[row.CallID], before: row.Status == CallStarted && row.Result == nil}
 		if t, bad := r.s.eng.cfg.Registry.Get(row.Name); bad == nil {
 			c.tool = t
 		}
@@ -144,10 +144,7 @@ func (s *session) abandon(reason Reason) error {
 			continue
 		}
 		if !c.ready {
-			c.answer(tools.ErrorResult(dangling(c)), statusOf(tools.ErrorResult(dangling(c))))
-			if c.row.Status == CallUnknown {
-				c.row.SideEffect = tools.EffectUnknown
-			}
+			c.lost()
 		}
 		repaired.Calls = append(repaired.Calls, c.row.CallID)
 		r.save(&tx, i)
@@ -169,7 +166,7 @@ func (s *session) abandon(reason Reason) error {
 	tx.Events = append(tx.Events,
 		r.event(trace.AnswerData{Text: markInterrupted, Fixed: true}),
 		r.event(trace.RunEndData{State: string(StateCancelled), Reason: string(ReasonInterrupted), Steps: use.Steps, Calls: use.Calls,
-			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, Cost: use.Cost})) // how long it ran nobody knows
+			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, DurationMS: u.row.Usage.Active.Milliseconds(), Cost: use.Cost})) // up to its last commit
 	if err := r.commit(tx); err != nil {
 		return err
 	}
@@ -177,6 +174,15 @@ func (s *session) abandon(reason Reason) error {
 	m := s.measure()
 	r.tell(trace.StateData{State: string(StateCancelled), Reason: string(ReasonInterrupted), Meter: &m})
 	return nil
+}
+
+// lost answers a call whose result nobody has with what is known of it.
+func (c *call) lost() {
+	res := tools.ErrorResult(dangling(c))
+	c.answer(res, statusOf(res))
+	if c.row.Status == CallUnknown {
+		c.row.SideEffect = tools.EffectUnknown
+	}
 }
 
 // dangling says what is known of a call that a crash left without a result.

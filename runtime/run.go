@@ -45,8 +45,10 @@ type run struct {
 	failure  *trace.ErrorData
 	reason   Reason
 	record   *StepRecord
-	left     bool  // stopped where it was, to be resumed
-	broken   error // the store would not take it; what is stored is the truth
+	began    time.Time     // when this process took it up
+	base     time.Duration // how long earlier processes executed it
+	left     bool          // stopped where it was, to be resumed
+	broken   error         // the store would not take it; what is stored is the truth
 
 	mu      sync.Mutex
 	stopped Reason
@@ -67,6 +69,7 @@ type call struct {
 	result  tools.Result
 	output  tools.Output
 	took    time.Duration
+	before  bool // started by an earlier process, and nothing is known of it yet
 	saved   bool // the call's row holds the result
 	message bool // the tool message is stored
 }
@@ -96,7 +99,9 @@ type CallRecord struct {
 }
 
 func newRun(s *session, row RunRow) *run {
-	r := &run{s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock)}
+	r := &run{
+		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock), began: s.eng.cfg.Clock.Now(), base: row.Usage.Active,
+	}
 	if d := row.Budget.Deadline; d > 0 {
 		r.ctx, r.cancel = s.eng.cfg.Clock.WithTimeout(context.Background(), d)
 	} else {
@@ -211,7 +216,7 @@ func (r *run) perform(do Effect) (Input, error) {
 	if do != DoClose && r.ctx.Err() != nil {
 		if r.stopReason() == ReasonPaused {
 			r.left = true
-			return "", nil
+			return "", r.keepKnown()
 		}
 		return r.interrupted(), nil
 	}
@@ -335,6 +340,7 @@ func (r *run) commit(tx Tx) error { return r.commitAs(tx, r.state.Stored()) }
 func (r *run) commitAs(tx Tx, state State) error {
 	r.row.State = state
 	r.row.Reason = r.reason
+	r.row.Usage.Active = r.active()
 	row := r.row
 	tx.Run = &row
 	got, err := r.s.commit(tx)
@@ -347,6 +353,9 @@ func (r *run) commitAs(tx Tx, state State) error {
 	}
 	return nil
 }
+
+// active is how long the run has been executed, by this process and those before it.
+func (r *run) active() time.Duration { return r.base + r.s.eng.cfg.Clock.Now().Sub(r.began) }
 
 // takeEvents gives the events that wait for the next commit.
 func (r *run) takeEvents() []trace.Event {
