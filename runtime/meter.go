@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vitrine/llm"
+	"vitrine/runtime/prompt"
 	"vitrine/trace"
 )
 
@@ -98,6 +99,21 @@ func (c *serverCut) refused(tokens int) {
 	if tokens >= leastCut {
 		c.at, c.sure, c.told = tokens, true, true
 	}
+}
+
+// fits says whether an input can be sent at all: whatever is folded, it stands beside what is fixed.
+func (s *session) fits(text string) error {
+	limit := s.eng.cfg.Limits.ContextTokens
+	reserve := reserveOf(limit)
+	tokens, fixed := prompt.EstimateMessage(llm.Message{Content: text}), s.eng.fixed
+	if !s.busy() {
+		// Otherwise a run has these, and they may change until the input's turn comes.
+		tokens, fixed = s.tokensOf(tokens), s.tokensOf(fixed+s.memoryTokens)
+	}
+	if tokens+fixed+reserve > limit {
+		return &TooLargeError{Tokens: tokens, Fixed: fixed + reserve, Limit: limit}
+	}
+	return nil
 }
 
 // nearlyFull is the share of the context from which a session that never folds says what is coming, in percent.

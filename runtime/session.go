@@ -258,21 +258,6 @@ func (s *session) submit(text string) error {
 	return s.start(text, nil)
 }
 
-// fits says whether an input can be sent at all: whatever is folded, it stands beside what is fixed.
-func (s *session) fits(text string) error {
-	limit := s.eng.cfg.Limits.ContextTokens
-	reserve := reserveOf(limit)
-	tokens, fixed := prompt.EstimateMessage(llm.Message{Content: text}), s.eng.fixed
-	if !s.busy() {
-		// Otherwise a run has these, and they may change until the input's turn comes.
-		tokens, fixed = s.tokensOf(tokens), s.tokensOf(fixed+s.memoryTokens)
-	}
-	if tokens+fixed+reserve > limit {
-		return &TooLargeError{Tokens: tokens, Fixed: fixed + reserve, Limit: limit}
-	}
-	return nil
-}
-
 // writable says why nothing may be written, if so.
 func (s *session) writable() error {
 	s.mu.Lock()

@@ -62,7 +62,7 @@ const (
 	notASCII
 )
 
-// asciiKinds is the kind of each byte.
+// asciiKinds is the kind of each byte. It is immutable.
 var asciiKinds = func() (kinds [256]uint8) {
 	for c := range kinds {
 		switch {
