@@ -150,10 +150,19 @@ func toggle(s string, i, n int, open *[]sign) int {
 		*open = (*open)[:k-1]
 		return end
 	}
+	if operator(b, before) {
+		return end
+	}
 	if end == len(s) || !white(after) && (b != '_' || !wordByte(before)) {
 		*open = append(*open, sign{s[i:end], i})
 	}
 	return end
+}
+
+// operator says that a sign behind this byte is more likely one of arithmetic, as in (17+5)*3 or 2**3: it opens nothing
+// before it is closed. Scripts without blanks between words are left out of this.
+func operator(sign, before byte) bool {
+	return sign != '_' && (before == ')' || before == ']' || before < 0x80 && wordByte(before))
 }
 
 // strip leaves out signs at the very end and closes the rest.

@@ -183,6 +183,31 @@ func TestNoFlicker(t *testing.T) {
 	}
 }
 
+// A sign of arithmetic stays one while the text streams; a word is slanted before its end has come.
+func TestArithmeticStreams(t *testing.T) {
+	for src, want := range map[string]string{
+		"(17+5)*3 = 66":   "(17+5)*3 = 66",
+		"so 2**3 = 8":     "so 2**3 = 8",
+		"a[1]*y = 6":      "a[1]*y = 6",
+		"2 * 3 * 4":       "2 * 3 * 4",
+		"an *open slant":  "an open slant",
+		"这是**重点":          "这是重点",
+		"(*open, **heavy": "(open, heavy",
+	} {
+		var s Stream
+		for i, c := range src {
+			s.Append(string(c))
+			shown := strings.TrimSuffix(plainRows(s.Rows(style(60))), "\n")
+			if !strings.HasPrefix(want, shown) {
+				t.Errorf("after %q the screen shows %q", src[:i+len(string(c))], shown)
+			}
+		}
+		if got := strings.TrimSuffix(plainRows(s.Rows(style(60))), "\n"); got != want {
+			t.Errorf("%q is shown as %q, want %q", src, got, want)
+		}
+	}
+}
+
 func TestGrowthKeepsClosedRows(t *testing.T) {
 	st := style(40)
 	var s Stream
