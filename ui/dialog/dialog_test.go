@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"vitrine/runtime"
+	"vitrine/trace"
 	"vitrine/ui/dialog"
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
@@ -307,4 +309,83 @@ func TestRowsFit(t *testing.T) {
 			}
 		}
 	})
+}
+
+func contextView() runtime.ContextView {
+	cached := 0.71
+	return runtime.ContextView{
+		Meter: trace.Meter{System: 900, Memory: 600, Window: 2600, Limit: 6000, Estimated: true, Cached: &cached}, Reserve: 2000, FoldAuto: true, FoldAfter: 2,
+		Pins: []runtime.PinRow{{Text: "never after 15:00."}},
+		Parts: []runtime.ContextPart{
+			{Kind: "system", Title: "system prompt", Tokens: 300, Sent: true, Fate: runtime.FateStays, Content: "You are"},
+			{Kind: "tools", Title: "9 tools", Tokens: 600, Sent: true, Fate: runtime.FateStays},
+			{Kind: "memory", Title: "memory: 1 pin, 7 entries", Tokens: 600, Sent: true, Fate: runtime.FateRebuilt},
+			{Kind: "user", N: 5, Turn: 5, Title: "Remember that the deploy is on Friday", Tokens: 100, Sent: true, Fate: runtime.FateLeaves, Content: "Remember it, never\nafter 15:00."},
+			{Kind: "tool", N: 6, Turn: 5, Title: "read_file", Tokens: 400, Sent: true, Fate: runtime.FateShortened},
+			{Kind: "user", N: 7, Turn: 6, Title: "What do 12 workers cost?", Tokens: 100, Fate: runtime.FateStays},
+		},
+	}
+}
+
+func TestContext(t *testing.T) {
+	c := dialog.NewContext("context", contextView(), dialog.DefaultKeys())
+	want := ` CONTEXT  ~4.1k of 6k, 95% expected cached       next fold
+ ⣿ system prompt                    300  cached  stays
+ ⣿ 9 tools                          600  cached  stays
+ ⣶ memory: 1 pin, 7 entries         600  cached  rebuilt
+❯⣤   5 user      ⚑ Remember th⋯     100  cached  leaves
+ ⣤   6 tool      read_file          400  cached  shortened
+ ⣤   7 user      What do 12 wo⋯     100  new     stays
+   reserve for the reply             2k   2 turns to a fold
+ Enter text   p pin   f fold now   o JSON   Esc close
+`
+	if d := cmp.Diff(want, plain(c, 60, 20)); d != "" {
+		t.Error(d)
+	}
+	if s := plain(c, 84, 20); !strings.Contains(s, "71% last time") || !strings.Contains(s, "turn 5") {
+		t.Error(s)
+	}
+	letter := func(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
+	for _, step := range []struct {
+		key tea.KeyPressMsg
+		act dialog.Act
+		n   int64
+	}{{enter, dialog.ActText, 5}, {down, "", 0}, {letter('p'), dialog.ActPin, 6}, {letter('j'), "", 0}, {down, "", 0}, {letter('f'), dialog.ActFold, 7},
+		{letter('k'), "", 0}, {letter('o'), dialog.ActJSON, 6}, {special(tea.KeyHome), "", 0}, {enter, dialog.ActText, 0}, {special(tea.KeyEnd), "", 0}, {enter, dialog.ActText, 7}} {
+		got := c.Key(step.key)
+		if step.act == "" {
+			if got != nil {
+				t.Fatalf("%v gives %v", step.key, got)
+			}
+			continue
+		}
+		if r, ok := got.(dialog.Inspected); !ok || r.Act != step.act || r.Part.N != step.n {
+			t.Fatalf("%v gives %+v, want %s of %d", step.key, got, step.act, step.n)
+		}
+	}
+	if s := plain(c, 60, 6); !strings.Contains(s, "3 more, reserve") || !strings.Contains(s, "What do 1") {
+		t.Errorf("short:\n%s", s)
+	}
+	v := contextView()
+	v.FoldAuto, v.Parts = false, v.Parts[:4]
+	c.SetView(v)
+	c.Wheel(-1)
+	c.Paste("x")
+	if s := plain(c, 60, 20); !strings.Contains(s, "folds only by hand") || !strings.Contains(s, "❯⣶") {
+		t.Error(s)
+	}
+	for left, text := range map[int]string{0: "folds next turn", 1: "1 turn to a fold"} {
+		v.FoldAuto, v.FoldAfter = true, left
+		c.SetView(v)
+		if s := plain(c, 60, 20); !strings.Contains(s, text) {
+			t.Error(s)
+		}
+	}
+	if _, ok := c.Key(esc).(dialog.Closed); !ok {
+		t.Error("Esc does not close it")
+	}
+	c.SetView(runtime.ContextView{})
+	if got := c.Key(enter); got != nil {
+		t.Errorf("an empty one gives %v", got)
+	}
 }

@@ -1,6 +1,7 @@
 package line_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
@@ -49,6 +50,27 @@ func TestRowsAreAsWideAsAsked(t *testing.T) {
 			line.Say(theme.Faint, s.Text(text.Draw(t, "right"))))
 		if n := s.Metrics.Width(row); n != w {
 			t.Fatalf("%d wide, want %d: %q", n, w, row)
+		}
+	})
+}
+
+// All cells are given out in the end, parts that are there have one, and none is negative.
+func TestDivide(t *testing.T) {
+	if got := line.Divide(20, 6000, 900, 400, 5000); fmt.Sprint(got) != "[3 1 16]" {
+		t.Error(got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		cells, whole := rapid.IntRange(0, 60).Draw(t, "cells"), rapid.IntRange(-5, 9000).Draw(t, "whole")
+		parts := rapid.SliceOfN(rapid.IntRange(-3, 5000), 0, 4).Draw(t, "parts")
+		sum := 0
+		for i, n := range line.Divide(cells, whole, parts...) {
+			if n < 0 || parts[i] <= 0 && n > 0 || parts[i] > 0 && n == 0 && sum < cells {
+				t.Fatalf("part %d of %v has %d cells", i, parts, n)
+			}
+			sum += n
+		}
+		if sum > cells {
+			t.Fatalf("%d cells of %d", sum, cells)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -125,6 +126,7 @@ func TestEverySize(t *testing.T) {
 		if rapid.Bool().Draw(t, "light") {
 			v.SetTheme(theme.New(theme.Options{Name: theme.Light, ASCII: true}))
 		}
+		v.SetPins([]sidebar.Pin{{ID: "p", Text: rapid.String().Draw(t, "pin"), Turn: 3}})
 		for range 4 {
 			w, h := rapid.IntRange(-1, 40).Draw(t, "w"), rapid.IntRange(-1, 20).Draw(t, "h")
 			v.SetSize(w, h)
@@ -140,4 +142,39 @@ func TestEverySize(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Pins stand between todos and session; folds are counted while they stand.
+func TestPinsAndFolds(t *testing.T) {
+	v := view(25, 24, tools.Todo{ID: "1", Text: "list the regions"})
+	v.SetPins([]sidebar.Pin{{ID: "p1", Text: "never after 15:00", Turn: 3}, {ID: "p2", Text: "write in\nBritish English, always and everywhere"}})
+	s := plain(v)
+	for _, text := range []string{"PINS                  2", " ⚑ never after 15:00\n   turn 3", " ⚑ write in British", "   English, always and"} {
+		if !strings.Contains(s, text) {
+			t.Errorf("%q is not in\n%s", text, s)
+		}
+	}
+	if strings.Contains(s, "folds") {
+		t.Errorf("there is no fold yet:\n%s", s)
+	}
+	for _, e := range []trace.Event{
+		{Data: trace.CompactData{ID: "f", Phase: "committed"}}, // not stored yet
+		{Seq: 1, Data: trace.CompactData{ID: "g", Phase: "committed"}}, {Seq: 1, Data: trace.CompactData{ID: "g", Phase: "committed"}},
+		{Seq: 2, Data: trace.CompactData{ID: "h", Phase: "committed"}}, {Seq: 3, Data: trace.CompactData{ID: "i", Phase: "refused"}},
+	} {
+		v.Apply(e)
+	}
+	if s = plain(v); !strings.Contains(s, "folds                 2") {
+		t.Error(s)
+	}
+	v.Apply(trace.Event{Seq: 4, Data: trace.CompactData{ID: "h", Phase: "undone"}})
+	v.Pin(sidebar.Pin{ID: "p1"}, false)
+	v.Pin(sidebar.Pin{ID: "p2", Text: "again"}, true)
+	if s = plain(v); !strings.Contains(s, "folds                 1") || strings.Contains(s, "15:00") || strings.Count(s, "⚑") != 1 {
+		t.Error(s)
+	}
+	v.Load(runtime.Snapshot{Folds: []runtime.FoldRow{{}, {UndoneAt: new(time.Time)}}})
+	if s = plain(v); !strings.Contains(s, "folds                 1") {
+		t.Error(s)
+	}
 }

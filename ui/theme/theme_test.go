@@ -216,3 +216,16 @@ func index(c color.Color) (int, bool) {
 	i, ok := c.(ansi.IndexedColor)
 	return int(i), ok
 }
+
+// Dim makes all text the colour of hints, and no lines.
+func TestDim(t *testing.T) {
+	th, dim := New(Options{Profile: colorprofile.TrueColor}), New(Options{Profile: colorprofile.TrueColor, Dim: true})
+	for _, r := range []Role{Faint, Text, Strong, Accent, Warn, Error} {
+		if dim.Paint(r, OnBase, true, "x") != th.Paint(Faint, OnBase, false, "x") {
+			t.Errorf("role %d is not dim", r)
+		}
+	}
+	if dim.Paint(Rule, OnBase, false, "x") != th.Paint(Rule, OnBase, false, "x") {
+		t.Error("rules change")
+	}
+}

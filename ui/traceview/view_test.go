@@ -259,3 +259,36 @@ func TestEverySize(t *testing.T) {
 		}
 	})
 }
+
+// A fold tells in the detail what its phases told, each once.
+func TestFoldDetail(t *testing.T) {
+	v := view(60, 30)
+	evs := []trace.Event{{TS: t0, Seq: 1, RunID: "r", Turn: 4, Name: trace.RunStart, Data: trace.RunStartData{Input: "x"}}}
+	add := func(ms int, d trace.CompactData) {
+		d.ID, d.Reason = "f", "tokens"
+		evs = append(evs, trace.Event{TS: t0.Add(time.Duration(ms) * time.Millisecond), RunID: "r", Turn: 4, Name: trace.Compact, Data: d})
+	}
+	add(1, trace.CompactData{Phase: "started", FirstN: 3, LastN: 11, LeavingCount: 9, TokensBefore: 6300, Limit: 6000})
+	add(1500, trace.CompactData{Phase: "summarised", Tokens: 4100})
+	add(1501, trace.CompactData{Phase: "merged", TokensBefore: 6300, TokensAfter: 2900, Pinned: []string{"never after 15:00"},
+		Changes: []trace.CompactChange{{Field: "facts", Added: []string{"a", "b"}, Kept: []string{"c"}, Dropped: []string{"d"}}}})
+	for _, e := range evs {
+		v.Apply(e)
+	}
+	v.Bottom()
+	for _, text := range []string{"FOLD ", "why           tokens", "prompt        6,300 to 2,900 tokens of 6k", "left          9 messages, 3 to 11",
+		"memory        2 added, 1 kept, 1 dropped", "pinned        never after 15:00", "4,100 tokens"} {
+		if s := plain(v); !strings.Contains(s, text) {
+			t.Errorf("%q is not in\n%s", text, s)
+		}
+	}
+	add(1600, trace.CompactData{Phase: "failed", Detail: "no summary", DurationMS: 1600})
+	for i, e := range evs {
+		e.Seq = int64(i + 1)
+		v.Apply(e)
+	}
+	v.SetSize(60, 34)
+	if s := plain(v); strings.Count(s, "fold") != 1 {
+		t.Errorf("the fold is not there once:\n%s", s)
+	}
+}
