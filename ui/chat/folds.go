@@ -102,6 +102,11 @@ func (v *View) compact(e trace.Event, d trace.CompactData) {
 	a.take(d)
 	b := v.liveFold(d.ID)
 	if b == nil && (d.Phase != endRefused && d.Phase != endFailed) {
+		for _, old := range v.folds.live {
+			if old.done() && e.TS.Sub(old.doneAt) < dwell {
+				old.doneAt = e.TS.Add(-dwell) // it was there to be read until the next one
+			}
+		}
 		b = &liveBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), account: a, runID: e.RunID, began: e.TS, meter: v.folds.meter}
 		v.folds.live = append(v.folds.live, b)
 		v.add(b)
