@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"vitrine/llm"
+	"vitrine/ui/chat"
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
@@ -26,12 +28,28 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 			line.Say(theme.Text, fmt.Sprintf("open in process %d; Enter asks again", p.held))})
 	}
 	if u := p.unsaved; u != nil {
-		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Text(u.Message))+"  "), line.Say(theme.Text, s.Text(u.Why))})
-		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(u.Todo))})
+		when, todo := againAt(u.Todo)
+		var right []line.Span
+		if when != "" {
+			right = append(right, line.Say(theme.Faint, "  "+s.Text(when)+" "))
+		}
+		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Text(u.Message))+"  "), line.Say(theme.Text, s.Text(u.Why))}, right...)
+		if todo != "" {
+			add([]line.Span{line.Say(theme.Faint, "   "+s.Text(todo))})
+		}
 	}
 	p.questionRows(add)
 	p.completionRows(add)
 	return rows
+}
+
+// againAt takes when the next attempt comes off the front of what is told of it.
+func againAt(todo string) (when, rest string) {
+	head, rest, _ := strings.Cut(todo, "; ")
+	if !strings.HasPrefix(head, "again in ") {
+		return "", todo
+	}
+	return head, rest
 }
 
 // retryText tells of a wait before another attempt, for the status line.
@@ -42,20 +60,34 @@ func (r *runState) retryText(now time.Time) string {
 	if left > 0 {
 		when = "again in " + seconds(left)
 	}
-	return fmt.Sprintf("%s  %s, %d of %d  %s", retryWord(d.Status), when, d.Attempt+1, d.Max, d.Cause)
+	f := chat.Cause(d)
+	what := f.Text
+	switch {
+	case f.Host != "" && f.Kind == llm.ErrConnect:
+		what = strings.TrimSuffix(f.Host+": "+what, ": ")
+	case what == "":
+		what = f.Host
+	}
+	return strings.TrimRight(fmt.Sprintf("%s  %s, %d of %d  %s", retryWord(d.Status, f.Kind), when, d.Attempt+1, d.Max, what), " ")
 }
 
-// retryWord names what went wrong by the status of the answer.
-func retryWord(status int) string {
+// retryWord names what went wrong by the status of the answer, or by its kind when there was none.
+func retryWord(status int, kind llm.ErrorKind) string {
 	switch {
-	case status == 0:
-		return "NO CONNECTION"
-	case status == 429:
+	case status == 429 || kind == llm.ErrRate:
 		return "TOO MANY REQUESTS"
-	case status >= 500:
+	case status >= 500 || kind == llm.ErrServer:
 		return "SERVER ERROR"
+	case status != 0:
+		return fmt.Sprintf("HTTP %d", status)
+	case kind == llm.ErrCut:
+		return "CUT OFF"
+	case kind == llm.ErrTimeout:
+		return "NO ANSWER"
+	case kind == llm.ErrProtocol:
+		return "BAD ANSWER"
 	}
-	return fmt.Sprintf("HTTP %d", status)
+	return "NO CONNECTION"
 }
 
 // seconds counts down at 1 Hz: the last second is 1.

@@ -334,9 +334,27 @@ func TestSignalLeavesRunsToBeResumed(t *testing.T) {
 }
 
 func TestStandingWords(t *testing.T) {
-	for status, want := range map[int]string{0: "NO CONNECTION", 429: "TOO MANY REQUESTS", 503: "SERVER ERROR", 408: "HTTP 408"} {
-		if got := retryWord(status); got != want {
-			t.Errorf("%d: %s", status, got)
+	for _, c := range []struct {
+		status           int
+		cause, word, row string
+	}{
+		{0, "localhost:11434: connect: connection refused", "NO CONNECTION", "localhost:11434: connection refused"},
+		{0, "localhost:11434 refused", "NO CONNECTION", "localhost:11434 refused"},
+		{0, "h:1: cut: the stream ended before the reply was complete", "CUT OFF", "the stream ended before the reply was complete"},
+		{0, "cut: the stream ended", "CUT OFF", "the stream ended"},
+		{0, "h: timeout: no data for 1m0s", "NO ANSWER", "no data for 1m0s"},
+		{0, "h: timeout", "NO ANSWER", "h"},
+		{0, "h: server: overloaded: later", "SERVER ERROR", "overloaded: later"},
+		{0, "h: protocol: no chat completion", "BAD ANSWER", "no chat completion"},
+		{429, "h: HTTP 429: slow down", "TOO MANY REQUESTS", "HTTP 429: slow down"},
+		{503, "h:1: HTTP 503", "SERVER ERROR", "HTTP 503"},
+		{408, "HTTP 408: late", "HTTP 408", "HTTP 408: late"},
+		{0, "", "NO CONNECTION", ""},
+	} {
+		r := runState{retry: &retryState{data: trace.RetryData{Attempt: 1, Max: 3, Cause: c.cause, Status: c.status}}}
+		want := strings.TrimRight(c.word+"  trying again, 2 of 3  "+c.row, " ")
+		if got := r.retryText(start); got != want {
+			t.Errorf("%d %q: %q, want %q", c.status, c.cause, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{0: "0 s", time.Millisecond: "1 s", 3 * time.Second: "3 s", 90 * time.Second: "1 m 30 s"} {

@@ -616,6 +616,18 @@ func TestNoticesAndUnsaved(t *testing.T) {
 	d.f.mu.Unlock()
 	d.short()
 	d.sees("NOT SAVED", "the disk is full", "this tab waits")
+	// When it is tried again stands at the right, whatever the cause leaves of the row.
+	for _, why := range []string{"the disk is full", strings.Repeat("a long cause ", 20)} {
+		d.f.mu.Lock()
+		d.f.emit(d.id(), false, trace.ErrorData{Message: "not saved", Why: why, Todo: "again in 2 s; this tab waits", Code: "not_saved"})
+		d.f.mu.Unlock()
+		d.short()
+		for i, row := range d.grid() {
+			if strings.Contains(row, "NOT SAVED") && (!strings.HasSuffix(row, "  again in 2 s") || strings.TrimSpace(d.grid()[i+1]) != "this tab waits") {
+				t.Errorf("%q\n%q", row, d.grid()[i+1])
+			}
+		}
+	}
 	d.f.answer(d.id())
 	d.short()
 	d.seesNot("NOT SAVED")

@@ -19,6 +19,7 @@ type run struct {
 	text    *textBlock    // of this step, while it may grow or be replaced
 	thought *thoughtBlock // of this step
 	open    []block       // what moves: running calls, a live thought
+	told    bool          // an error says what to do
 }
 
 func (v *View) common(at Ref) common { return common{look: v.look, view: v, at: at} }
@@ -55,6 +56,7 @@ func (v *View) Apply(e trace.Event) {
 	case trace.ErrorData:
 		if d.Stored {
 			v.dropRetry()
+			v.run.told = v.run.told || d.Todo != ""
 			v.add(v.errorBlock(Ref{Turn: e.Turn, Step: e.Step}, d))
 		}
 	case trace.RetryData:
@@ -325,11 +327,12 @@ func (v *View) endRun(e trace.Event, d trace.RunEndData) {
 		}
 	}
 	clear(v.calls) // a later run has calls of its own
-	v.add(v.foot(Ref{Turn: e.Turn}, d))
+	v.add(v.foot(Ref{Turn: e.Turn}, d, v.run.told))
 	v.run = run{}
 }
 
-func (v *View) foot(at Ref, d trace.RunEndData) *footBlock {
+// foot ends a turn. told says that an error above it says what to do.
+func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 	b := &footBlock{common: v.common(at)}
 	interrupted := runtime.Reason(d.Reason) == runtime.ReasonInterrupted
 	if d.DurationMS > 0 || !interrupted { // how long a run took that a crash ended nobody knows
@@ -358,6 +361,9 @@ func (v *View) foot(at Ref, d trace.RunEndData) *footBlock {
 			b.state += ": " + reason
 		}
 		b.hint = "/retry sends the input again."
+	}
+	if told {
+		b.hint = ""
 	}
 	return b
 }
@@ -388,7 +394,7 @@ func (v *View) noticeBlock(at Ref, d trace.NoticeData) *noteBlock {
 func (v *View) retrying(e trace.Event, d trace.RetryData) {
 	v.enter(e)
 	v.dropRetry()
-	v.retry = &retryBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), cause: d.Cause, attempt: d.Attempt, max: d.Max,
+	v.retry = &retryBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), cause: Cause(d).String(), attempt: d.Attempt, max: d.Max,
 		until: e.TS.Add(time.Duration(d.WaitMS) * time.Millisecond)}
 	v.list.Insert(v.list.Len()-v.tail, v.retry)
 	v.tail++

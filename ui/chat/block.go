@@ -431,14 +431,22 @@ func (b *retryBlock) Render(w int, selected bool) []string {
 		s := int((left + time.Second - 1) / time.Second)
 		when = "again in " + theme.Count(s) + " s"
 	}
-	if b.max > 0 {
-		when += ", " + theme.Count(min(b.attempt+1, b.max)) + " of " + theme.Count(b.max)
-	}
-	return []string{b.row(w, sign, []span{
+	left := []span{
 		say(theme.Accent, b.look.th.Spinner(b.look.phase)+" "),
 		{role: theme.Warn, bold: true, text: "RETRYING"},
 		say(theme.Text, "  "+b.look.line(short(b.cause))),
-	}, say(theme.Faint, " "+when))}
+	}
+	if b.max > 0 {
+		whole := when + ", " + theme.Count(min(b.attempt+1, b.max)) + " of " + theme.Count(b.max)
+		room := w - b.look.m.Width(whole) - 5 // of the margins, and between the two
+		for _, p := range left {
+			room -= b.look.m.Width(p.text)
+		}
+		if room >= 0 { // what happened matters more than how often it may
+			when = whole
+		}
+	}
+	return []string{b.row(w, sign, left, say(theme.Faint, " "+when))}
 }
 
 // queuedBlock is input that waits for its turn.

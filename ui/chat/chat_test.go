@@ -161,7 +161,7 @@ func TestStates(t *testing.T) {
 	golden(t, "running", screen(v))
 	f.send(trace.ToolResultData{ID: "1", Tool: "read_file", Status: "unknown"})
 	f.send(trace.ToolResultData{ID: "2", Tool: "write_file_with_a_long_name", Status: "interrupted", DurationMS: 1200})
-	f.send(trace.RetryData{Attempt: 1, Max: 3, WaitMS: 3000, Cause: "localhost:11434 refused"})
+	f.send(trace.RetryData{Attempt: 1, Max: 3, WaitMS: 3000, Cause: "localhost:11434: HTTP 503: overloaded"})
 	f.send(trace.DeltaData{Kind: "text", Reset: true})
 	golden(t, "retrying", screen(v))
 	if !v.Moving() {

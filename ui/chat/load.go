@@ -133,6 +133,7 @@ type builder struct {
 	byCall map[string]*toolBlock // by run and call id
 	turn   int
 	runID  string
+	told   bool // an error of the run says what to do
 	older  bool
 	prev   int64 // n of the message before
 }
@@ -222,15 +223,16 @@ func (b *builder) endRun() {
 	}
 	b.errors()
 	if d, ok := b.facts.ends[b.runID]; ok {
-		b.add(b.view.foot(Ref{Turn: b.turn}, d))
+		b.add(b.view.foot(Ref{Turn: b.turn}, d, b.told))
 	}
-	b.runID = ""
+	b.runID, b.told = "", false
 }
 
 // errors adds the failures of the run; they come before the text that closes it.
 func (b *builder) errors() {
 	for _, d := range b.facts.errors[b.runID] {
 		b.add(b.view.errorBlock(Ref{Turn: b.turn}, d))
+		b.told = b.told || d.Todo != ""
 	}
 	delete(b.facts.errors, b.runID)
 }
