@@ -321,7 +321,7 @@ func (f *folder) commit(plan prompt.Plan, mem recollection, before, after int) e
 		DurationMS: f.took(), Tokens: f.use.Prompt + f.use.Completion, Pinned: pinTexts(mem.added), Unpinned: pinTexts(mem.removed), Before: row.SummaryBefore, After: row.SummaryAfter,
 	})
 	f.slim()
-	tx.Events = f.events
+	tx.Events = slices.Clone(f.events)
 	for _, p := range mem.added {
 		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, N: p.N, Action: "added"}))
 	}
@@ -330,8 +330,8 @@ func (f *folder) commit(plan prompt.Plan, mem recollection, before, after int) e
 		tx.Events = append(tx.Events, f.event(trace.PinData{ID: p.ID, Text: p.Text, Action: "removed"}))
 	}
 	if _, err := s.commit(tx); err != nil {
+		f.events = f.events[:len(f.events)-1] // all but committed
 		if errors.Is(err, ErrStale) {
-			f.events = f.events[:len(f.events)-1] // all but committed
 			return f.refuse(oneLine(err))
 		}
 		return err

@@ -222,6 +222,54 @@ func TestStaleFold(t *testing.T) {
 	}
 }
 
+// A fold that the disk does not take is not told as committed, between turns and within one.
+func TestFoldIsNotStored(t *testing.T) {
+	for _, between := range []bool{false, true} {
+		b := newBed(t, foldModel(nil, func(int) string { return fact("remembered") }))
+		b.cfg.Limits.RawTurns, b.cfg.Limits.ParkLimit = 2, 2*time.Second
+		broken := true
+		b.store.fail = func(tx runtime.Tx, after bool) error {
+			if tx.Fold != nil && !after && broken {
+				return errDisk
+			}
+			return nil
+		}
+		b.run(func(ctx context.Context) {
+			for i := range 2 {
+				b.ask(ctx, "s", fmt.Sprintf("q%d %s", i, strings.Repeat("with words ", 30)))
+			}
+			if between {
+				if err := b.eng.Set(ctx, "s", runtime.Setting{Compact: true}); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := b.eng.Submit(ctx, "s", "third"); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.clk.Sleep(ctx, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			for _, ev := range b.store.sessions["s"].events {
+				if d, ok := ev.Data.(trace.CompactData); ok && d.Phase == "committed" {
+					t.Errorf("between turns %v: it is told as committed", between)
+				}
+			}
+			broken = false
+		})
+		if row := b.store.sessions["s"].row; row.WindowFrom != 1 || row.Summary != nil {
+			t.Errorf("between turns %v: %+v", between, row)
+		}
+		told := 0
+		for _, ev := range b.named(trace.Error) {
+			if d := ev.Data.(trace.ErrorData); d.Code == "not_saved" || d.Code == "internal" {
+				told++
+			}
+		}
+		if told == 0 {
+			t.Errorf("between turns %v: nobody is told", between)
+		}
+	}
+}
+
 // What cannot be read of the memory fails the opening with a word on what.
 func TestBrokenMemory(t *testing.T) {
 	b := newBed(t, scripted.Text("ok").Times(-1))

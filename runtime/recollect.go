@@ -139,6 +139,9 @@ func (s *session) folded(f *folder, err error) {
 	if errors.As(err, &refused) && len(f.events) == 0 {
 		s.publish(trace.CompactData{ID: f.id, Phase: "refused", Reason: f.why, Detail: refused.Why})
 	}
+	if err != nil && refused == nil && !errors.Is(err, context.Canceled) {
+		s.tell(err)
+	}
 	if len(f.events) > 0 {
 		tx := s.tx()
 		tx.Events = f.events
