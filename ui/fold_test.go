@@ -400,3 +400,42 @@ func TestMeterShrinks(t *testing.T) {
 		t.Errorf("ends at %d", last)
 	}
 }
+
+// B080: a message that does not fit is refused with its size before it is sent, and stays in the input.
+func TestMessageThatDoesNotFit(t *testing.T) {
+	p := newFolding(t, filepath.Join(t.TempDir(), "sessions.db"), start, 120, 36, runtime.FoldAuto, false)
+	text := strings.Repeat("a specification of many words ", 3400)
+	p.send(tea.PasteMsg{Content: text})
+	p.settle()
+	p.press("enter")
+	p.pass(100 * time.Millisecond)
+	p.sees("not sent", "of 6k")
+	if got := p.m.page().edit.Text(); got != text {
+		t.Errorf("%d of %d bytes are left in the input", len(got), len(text))
+	}
+	p.press("ctrl+c")
+	p.leave()
+}
+
+// B083: right after a fold the meter shows the new size.
+func TestMeterAfterAFold(t *testing.T) {
+	p := newFolding(t, filepath.Join(t.TempDir(), "sessions.db"), start, 160, 44, runtime.FoldAuto, false)
+	p.ask(firstWords)
+	p.ask(secondWords)
+	p.ask(thirdWords)
+	p.pass(8 * time.Second)
+	before := p.m.page().gauge.now.Used()
+	p.enter("/compact")
+	p.until("COMMITTED")
+	p.pass(500 * time.Millisecond)
+	after := p.m.page().gauge.now.Used()
+	if after >= before || p.m.page().gauge.shrinking(p.sim.Now()) {
+		t.Errorf("%d before, %d after", before, after)
+	}
+	p.sees("~" + theme.Tokens(after, false) + " of 6k")
+	p.pass(8 * time.Second)
+	if p.m.page().moves() {
+		t.Error("something moves though nothing works")
+	}
+	p.leave()
+}

@@ -417,3 +417,12 @@ func FuzzPartialSummary(f *testing.F) {
 		}
 	})
 }
+
+// B091: what the user should know of the context is told in the chat.
+func TestNoticeIsSeen(t *testing.T) {
+	f := said(60, 60)
+	f.send(trace.NoticeData{Code: "server_cuts", Message: "the server seems to cut prompts at about 4.1k tokens", Why: "about 15k were sent", Todo: "give it a larger window"})
+	if s := screen(f.v); !strings.Contains(s, "  ? the server seems to cut prompts at about 4.1k tokens") || !strings.Contains(s, "    give it a larger window") {
+		t.Error(s)
+	}
+}

@@ -90,7 +90,11 @@ func (v *View) facts(n *trace.Node) (string, []fact) {
 	case trace.KindRun:
 		return strings.ToUpper(n.Title), v.runFacts(n)
 	case trace.KindFold:
-		return "FOLD", v.foldFacts(n)
+		title := "FOLD"
+		if takenBack(n) {
+			title = "FOLD UNDONE"
+		}
+		return title, v.foldFacts(n)
 	}
 	facts := []fact{}
 	add(&facts, "state", string(n.Status))

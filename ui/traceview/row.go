@@ -211,7 +211,19 @@ func (v *View) name(n *trace.Node) string {
 			name = fmt.Sprintf("model, try %d", n.Attempts)
 		}
 	}
+	if takenBack(n) {
+		name = "fold undone"
+	}
 	return v.m.Safe(paint.CleanLine(name))
+}
+
+// takenBack says that a node is a fold that was undone.
+func takenBack(n *trace.Node) bool {
+	if n.Kind != trace.KindFold || len(n.Events) == 0 {
+		return false
+	}
+	d, ok := n.Events[len(n.Events)-1].Data.(trace.CompactData)
+	return ok && d.Phase == "undone"
 }
 
 // sign is the glyph in front of a name: how the node stands, or that it can be opened.

@@ -291,4 +291,10 @@ func TestFoldDetail(t *testing.T) {
 	if s := plain(v); strings.Count(s, "fold") != 1 {
 		t.Errorf("the fold is not there once:\n%s", s)
 	}
+	v.Apply(trace.Event{TS: t0.Add(time.Minute), Seq: 99, Name: trace.Compact, Data: trace.CompactData{ID: "f", Phase: "undone", TokensBefore: 2900, TokensAfter: 6300}})
+	v.Top()
+	v.Move(1)
+	if s := plain(v); !strings.Contains(s, "✓ fold undone") || !strings.Contains(s, "FOLD UNDONE") || !strings.Contains(s, "2,900 to 6,300") {
+		t.Errorf("after undo:\n%s", s)
+	}
 }
