@@ -25,7 +25,7 @@ const (
 	breakUndo   = "undo"
 	breakPin    = "pin"
 	breakRepair = "repair"
-	breakOther  = "other" // a defect of ours
+	breakOther  = "other" // nothing known: a change by another process, or a defect of ours
 )
 
 // prefixLog is what a session sent last, as a sequence of model, tools and messages, so that each request can be compared with
