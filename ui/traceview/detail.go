@@ -58,10 +58,15 @@ func (v *View) detailTitle(title string, json bool) string {
 		v.text(hint, theme.Faint, false) + v.text(paint.Spaces(v.w-1-room), theme.Text, false)
 }
 
+// factName is the room of a fact's name.
+const factName = 14
+
+// factRoom is the room of a fact's value in a row.
+func (v *View) factRoom() int { return v.w - 1 - factName - 1 }
+
 // detailFact draws a fact, its value on two rows at most.
 func (v *View) detailFact(f fact) []string {
-	const name = 14
-	room := v.w - 1 - name - 1
+	room := v.factRoom()
 	value := v.m.Safe(paint.CleanLine(f.value))
 	if room < 8 {
 		return []string{v.plain(f.name+" "+value, theme.Text)}
@@ -76,7 +81,7 @@ func (v *View) detailFact(f fact) []string {
 		if i > 0 {
 			label = ""
 		}
-		rows = append(rows, v.text(v.m.Fit(" "+label, 1+name), theme.Faint, false)+v.text(v.m.Fit(l, room)+" ", theme.Text, false))
+		rows = append(rows, v.text(v.m.Fit(" "+label, 1+factName), theme.Faint, false)+v.text(v.m.Fit(l, room)+" ", theme.Text, false))
 	}
 	return rows
 }
@@ -109,36 +114,59 @@ func add(facts *[]fact, name, value string) {
 	}
 }
 
+// modelFacts tells of a model call, what matters most first: there may be room for six rows.
 func (v *View) modelFacts(n *trace.Node) []fact {
 	var facts []fact
-	add(&facts, "model", map[bool]string{true: n.Title}[n.Title != "model"])
+	if n.Status == trace.Failed {
+		add(&facts, "error", n.Outcome)
+	}
 	if t := n.Tokens; t.Prompt > 0 {
-		sent := approx(t) + theme.Count(t.Prompt) + " tokens"
+		cached := ""
 		if t.Cached > 0 {
-			sent += "   " + theme.Count(t.Cached) + " cached"
+			cached = theme.Count(t.Cached)
 		}
-		add(&facts, "sent", sent)
+		v.addPair(&facts, "sent", approx(t)+theme.Count(t.Prompt)+" tokens", "cached", cached, " tokens", " cached")
 	}
 	if !n.FirstToken.IsZero() {
 		add(&facts, "first token", theme.Duration(n.FirstToken.Sub(n.Start)))
 	}
 	if t := n.Tokens; t.Completion > 0 {
-		got := approx(t) + theme.Count(t.Completion) + " tokens"
 		end := n.End
 		if end.IsZero() {
 			end = v.clock(n)
 		}
+		speed := ""
 		if d := end.Sub(n.FirstToken); !n.FirstToken.IsZero() && d > 50*time.Millisecond {
-			got += fmt.Sprintf("   %.0f a second", float64(t.Completion)/d.Seconds())
+			speed = fmt.Sprintf("%.0f", float64(t.Completion)/d.Seconds())
 		}
-		add(&facts, "received", got)
+		v.addPair(&facts, "received", approx(t)+theme.Count(t.Completion)+" tokens", "speed", speed, " a second", " a second")
 	}
 	if n.Attempts > 1 {
 		add(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
-	add(&facts, map[bool]string{true: "error", false: "ended"}[n.Status == trace.Failed], n.Outcome)
+	switch {
+	case n.Open():
+		add(&facts, "last try", n.Outcome)
+	case n.Status != trace.Failed:
+		add(&facts, "ended", n.Outcome)
+	}
 	add(&facts, "prefix", n.Detail)
+	add(&facts, "model", map[bool]string{true: n.Title}[n.Title != "model"])
 	return facts
+}
+
+// addPair adds a fact with a second one behind it, or in a row of its own where both have no room in one.
+func (v *View) addPair(facts *[]fact, name, value, second, count, alone, beside string) {
+	if count == "" {
+		add(facts, name, value)
+		return
+	}
+	if both := value + "   " + count + beside; v.m.Width(both) <= v.factRoom() {
+		add(facts, name, both)
+		return
+	}
+	add(facts, name, value)
+	add(facts, second, count+alone)
 }
 
 func approx(t trace.Tokens) string {

@@ -10,20 +10,26 @@ import (
 )
 
 // grid is the columns of a row: the marker and the name, the bar, time, tokens, and one cell that stays free.
-type grid struct{ label, bar, time, tokens int }
+type grid struct {
+	label, bar, time, tokens int
+	indent                   int // of each level
+}
 
-// toolName is the room that a tool's row takes up to the end of "search_mock".
-const toolName = 18
+// toolName is the room of a tool's name like "search_mock", and of the blank that parts it from its bar.
+const toolName = 12
 
 // columns divides w cells. The narrower, the less is shown: first the bar goes, then the tokens, then the time.
 func columns(w int) grid {
-	g := grid{time: 7, tokens: 7}
+	g := grid{time: 7, tokens: 7, indent: 2}
+	if w < 40 {
+		g.indent = 1
+	}
 	room := w - g.time - g.tokens - 1
 	switch {
 	case room >= 70:
 		g.label = 34
 	case room >= 19:
-		g.label = min(20, max(toolName, room*2/3)) // names matter more than bars
+		g.label = min(20, max(1+2*g.indent+2+toolName, room*2/3)) // names matter more than bars
 	case room >= 8:
 		g.label = room
 	case w >= 16:
@@ -176,12 +182,16 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 	if bold {
 		textRole = theme.Strong
 	}
-	indent := 2 * l.depth
+	indent := g.indent * l.depth
 	left := v.text(v.m.Fit(mark, min(1, g.label)), theme.Accent, false)
 	rest := max(0, g.label-1)
 	lead := v.m.Fit(paint.Spaces(indent)+glyph, min(rest, indent+1))
 	left += v.text(lead, role, false)
-	left += v.text(v.m.Fit(" "+v.name(n), max(0, rest-v.m.Width(lead))), textRole, bold)
+	room, gap := max(0, rest-v.m.Width(lead)), 0
+	if g.bar > 0 && room > 1 {
+		gap = 1
+	}
+	left += v.text(v.m.Fit(" "+v.name(n), room-gap)+paint.Spaces(gap), textRole, bold)
 	if g.bar > 0 {
 		left += v.bar(g.bar, sc, n)
 	}
@@ -208,7 +218,7 @@ func (v *View) name(n *trace.Node) string {
 	if n.Kind == trace.KindModel {
 		name = "model"
 		if n.Attempts > 1 {
-			name = fmt.Sprintf("model, try %d", n.Attempts)
+			name = fmt.Sprintf("model try %d", n.Attempts)
 		}
 	}
 	if takenBack(n) {

@@ -230,7 +230,10 @@ func (v *View) selectLine(i int) {
 }
 
 // Top selects the first row.
-func (v *View) Top() { v.Move(-len(v.lines)) }
+func (v *View) Top() {
+	v.flatten()
+	v.Move(-len(v.lines))
+}
 
 // Bottom selects what happens now, and follows it.
 func (v *View) Bottom() {

@@ -76,7 +76,7 @@ func TestTree(t *testing.T) {
      ✓ search_mock        ⠰⠆          41 ms
      ✗ calculator          ⠂           3 ms
    ▾ step 2                ⠶⠶⠶⠶⠶⠶⠶⠶⠶  2.5 s   3.3k
-❯    ✓ model, try 2        ⠒⠿⠿⠿⠿⠿⠿⠿⠿  2.5 s   3.3k
+❯    ✓ model try 2         ⠒⠿⠿⠿⠿⠿⠿⠿⠿  2.5 s   3.3k
 `
 	if d := cmp.Diff(want, strings.Join(strings.SplitAfter(got, "\n")[:11], "")); d != "" {
 		t.Errorf("%s\n%s", d, got)
@@ -91,13 +91,41 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The narrower the pane the less is shown, but a tool keeps its name.
+// The narrower the pane the less is shown, but a tool keeps its name, its bar has four cells, and a blank parts the two.
 func TestNarrow(t *testing.T) {
-	for _, w := range []int{36, 44, 51} {
+	for w, want := range map[int]string{36: "search_mock  ⠂ ", 44: "search_mock     ⠆", 51: "search_mock        ⠰⠆"} {
 		v := view(w, 20)
 		v.Load(script(7, t0))
-		if s := plain(v); !strings.Contains(s, "search_mock ") || !strings.Contains(s, "41 ms") {
+		s := plain(v)
+		if !strings.Contains(s, want) || !strings.Contains(s, "41 ms") || !strings.Contains(s, "model try 2 ") {
 			t.Errorf("at %d:\n%s", w, s)
+		}
+		for _, row := range strings.Split(s, "\n")[2:10] {
+			cells := []rune(row)
+			for i := 1; i < len(cells); i++ {
+				if bar := strings.ContainsRune("⠒⠿⠶⠂⠐⠰", cells[i]); bar && cells[i-1] > ' ' && cells[i-1] < 0x7f {
+					t.Errorf("at %d no blank before the bar of %q", w, row)
+				}
+			}
+		}
+	}
+}
+
+// A fact that has no room behind another gets a row of its own; none is broken over two.
+func TestFactsInANarrowPane(t *testing.T) {
+	for w, want := range map[int][]string{
+		36: {"sent          2,900 tokens\n", "cached        2,209 tokens\n", "received      100 tokens\n", "speed         66 a second\n"},
+		44: {"sent          2,900 tokens   2,209 cached\n", "received      100 tokens   66 a second\n"},
+	} {
+		v := view(w, 24)
+		v.Load(script(7, t0))
+		v.Top()
+		v.Move(3)
+		s := plain(v)
+		for _, row := range want {
+			if !strings.Contains(s, " "+row) {
+				t.Errorf("at %d no %q:\n%s", w, row, s)
+			}
 		}
 	}
 }
