@@ -439,3 +439,36 @@ func TestMeterAfterAFold(t *testing.T) {
 	}
 	p.leave()
 }
+
+// What was folded last is read with the window, so that the boundary has something above it; a gap of folded steps is filled.
+func TestFoldedMessagesAreRead(t *testing.T) {
+	d := newDriver(t, 100, 30, func(_ *Options, f *fake) {
+		s := f.session("ann-window-1")
+		for n := range int64(300) {
+			s.msgs = append(s.msgs, runtime.MessageRow{N: n + 1, Kind: llm.KindUser, Content: fmt.Sprint("message ", n+1)})
+		}
+	})
+	all := d.f.sessions["ann-window-1"].msgs
+	for name, c := range map[string]struct {
+		from        int64
+		window      []runtime.MessageRow
+		first, rows int64
+	}{
+		"no fold":                {1, all[:5], 1, 5},
+		"a short window":         {291, all[290:], 191, 110},
+		"a long window":          {201, all[200:], 201, 100},
+		"a question before gaps": {281, append([]runtime.MessageRow{all[260]}, all[280:]...), 181, 120},
+		"nothing":                {291, nil, 0, 0},
+	} {
+		got, err := d.m.env.withOlder("ann-window-1", runtime.Snapshot{Session: runtime.SessionRow{WindowFrom: c.from}, Messages: c.window})
+		if err != nil || int64(len(got)) != c.rows || c.rows > 0 && got[0].N != c.first {
+			t.Errorf("%s: %d messages, %v", name, len(got), err)
+			continue
+		}
+		for i := 1; i < len(got); i++ {
+			if got[i].N != got[i-1].N+1 {
+				t.Errorf("%s: %d after %d", name, got[i].N, got[i-1].N)
+			}
+		}
+	}
+}

@@ -141,8 +141,10 @@ func TestFoldMockup(t *testing.T) {
 			break
 		}
 	}
-	if !f.v.Open(true) || !f.v.Open(true) {
-		t.Fatal("the line does not open")
+	for range 2 {
+		if !f.v.Open(true) {
+			t.Fatal("the line does not open")
+		}
 	}
 	golden(t, "fold-opened", screen(f.v))
 	text, _ := f.v.Whole()
