@@ -115,7 +115,7 @@ func (m *Model) openPalette() tea.Cmd {
 			{Text: slash, Left: true, Role: theme.Faint}, {Text: keys, Role: theme.Faint},
 		}})
 	}
-	return m.page().show(dialog.NewPicker(kindPalette, "COMMANDS", "", items, false, m.env.dkeys), "")
+	return m.page().show(dialog.NewPicker(kindPalette, "COMMANDS", "", items, false, m.env.dkeys).Ranked(), "")
 }
 
 // openHelp shows the keys, made of the bindings that match them.

@@ -26,13 +26,23 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 	case dialog.Inspected:
 		return m.inspected(p, r)
 	case dialog.Picked:
+		from := p.dialog
 		p.dialog = nil
-		return m.picked(p, r)
+		cmd := m.picked(p, r)
+		if p.dialog != nil && (r.Act == dialog.ActRename || r.Act == dialog.ActDelete) {
+			p.behind = from // who changes their mind is back in the list
+		}
+		return cmd
 	case dialog.Entered:
-		p.dialog = nil
+		p.dialog, p.behind = nil, nil
 		return m.entered(p, r)
 	case dialog.Chosen:
-		p.dialog = nil
+		back := p.behind
+		p.dialog, p.behind = nil, nil
+		if r.Kind == kindDelete && r.Choice == "no" {
+			p.dialog = back
+			return nil
+		}
 		return m.chosen(p, r)
 	}
 	return nil

@@ -156,8 +156,9 @@ func (p *page) foldRows(add func([]line.Span, ...line.Span), mark string) {
 func (p *page) completionRows(add func([]line.Span, ...line.Span)) {
 	s := p.env.style
 	c := &p.complete
-	first := min(max(c.at-mostMatches+1, 0), c.at)
-	for i := first; i < min(len(c.matches), first+mostMatches); i++ {
+	most := max(mostMatches, p.lay.h/3-1)
+	first := min(max(c.at-most+1, 0), c.at)
+	for i := first; i < min(len(c.matches), first+most); i++ {
 		m := c.matches[i]
 		mark, role := " ", theme.Text
 		if i == c.at {
@@ -169,7 +170,9 @@ func (p *page) completionRows(add func([]line.Span, ...line.Span)) {
 		}
 		right := ""
 		if i == c.at {
-			right = "Enter run   Tab fill in "
+			if right = "Enter run   Tab fill in "; len(c.matches) > most {
+				right = fmt.Sprintf("%d of %d   ", i+1, len(c.matches)) + right
+			}
 		}
 		add([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == c.at, s.Metrics.Fit(name, 24)), line.Say(theme.Faint, "  "+m.title)}, line.Say(theme.Faint, right))
 	}

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +191,73 @@ func TestChord(t *testing.T) {
 	d.press("enter")
 	d.short()
 	d.sees("1 deploy plan")
+}
+
+// The letters above the input break between two of them, at every width.
+func TestChordRowsBreakBetweenItems(t *testing.T) {
+	for _, w := range []int{60, 80, 100, 120, 140} {
+		d := newDriver(t, w, 40)
+		d.press("ctrl+x")
+		d.straight(d.m.View().Content)
+		var items []string
+		for _, row := range d.grid() {
+			if l := strings.TrimSpace(row); strings.Contains(l, chordGap) {
+				items = append(items, strings.Split(l, chordGap)...)
+			} else {
+				items = append(items, l)
+			}
+		}
+		for _, want := range strings.Split(d.m.chordHint(), chordGap) {
+			if !slices.Contains(items, want) {
+				t.Errorf("at %d %q is broken:\n%s", w, want, d.screen())
+			}
+		}
+	}
+}
+
+// The list of commands says that there are more than it shows, and shows all where there is room.
+func TestCompletionSaysHowMany(t *testing.T) {
+	all := 0
+	for _, c := range commandTable() {
+		if c.slash != "" {
+			all++
+		}
+	}
+	for _, h := range []int{24, 30, 60} {
+		d := newDriver(t, 100, h)
+		d.typed("/")
+		shown := -1 // the input has one too
+		for _, row := range d.grid() {
+			if strings.HasPrefix(strings.TrimLeft(row, " ❯"), "/") {
+				shown++
+			}
+		}
+		s := d.screen()
+		if more := fmt.Sprintf("1 of %d   Enter run", all); strings.Contains(s, more) != (shown < all) {
+			t.Errorf("of %d commands %d are shown:\n%s", all, shown, s)
+		}
+		if h == 60 && shown != all {
+			t.Errorf("%d of %d are shown on a high screen", shown, all)
+		}
+		d.press("down", "down")
+		if more := fmt.Sprintf("3 of %d   Enter run", all); strings.Contains(d.screen(), more) != (shown < all) {
+			t.Errorf("the place is not told:\n%s", d.screen())
+		}
+		d.press("up", "up", "up")
+		if last := d.m.page().complete.matches[all-1]; !strings.Contains(d.screen(), "❯/"+last.slash) && !strings.Contains(d.screen(), "❯ /"+last.slash) {
+			t.Errorf("the chosen command is not in view:\n%s", d.screen())
+		}
+	}
+}
+
+// Typing the beginning of a command's name finds it in the palette before others.
+func TestPaletteRanks(t *testing.T) {
+	d := newDriver(t, 120, 36)
+	d.press("ctrl+p")
+	d.typed("ses")
+	d.press("enter")
+	d.sees("SESSIONS")
+	d.seesNot("RENAME")
 }
 
 func TestHelpListsEveryKey(t *testing.T) {

@@ -78,6 +78,9 @@ func (m *Model) chordKey(k tea.KeyPressMsg) tea.Cmd {
 	return m.page().tell(theme.Text, "Ctrl+X "+k.String()+" means nothing; ? lists the keys")
 }
 
+// chordGap stands between the letters of the chord.
+const chordGap = "  "
+
 // chordHint is what the status line shows after Ctrl+X.
 func (m *Model) chordHint() string {
 	parts := []string{"Ctrl+X"}
@@ -87,7 +90,7 @@ func (m *Model) chordHint() string {
 		}
 	}
 	h := m.env.keys.ChordTab.Help()
-	return strings.Join(append(parts, h.Key+" "+h.Desc, "Esc back"), "  ")
+	return strings.Join(append(parts, h.Key+" "+h.Desc, "Esc back"), chordGap)
 }
 
 // escape does the one thing that Esc does now; escapeDoes names it.

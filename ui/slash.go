@@ -11,7 +11,7 @@ type completion struct {
 	dismissed string // the text at which it was closed
 }
 
-// mostMatches is how many are shown.
+// mostMatches is how many are shown at least; on a high screen there is room for more.
 const mostMatches = 6
 
 // match finds the commands that begin like the text.

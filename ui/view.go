@@ -137,9 +137,22 @@ func (m *Model) chordRows() []string {
 		return nil
 	}
 	var rows []string
-	for _, part := range s.Metrics.Wrap(hint, max(m.w-2, 1)) {
-		rows = append(rows, s.Row(theme.OnRaised, m.w, []line.Span{line.Say(theme.Accent, " "+part)}))
+	add := func(text string) {
+		rows = append(rows, s.Row(theme.OnRaised, m.w, []line.Span{line.Say(theme.Accent, " "+text)}))
 	}
+	text := ""
+	for _, item := range strings.Split(hint, chordGap) { // a row ends between two letters
+		switch {
+		case text == "":
+			text = item
+		case s.Metrics.Width(text+chordGap+item) > m.w-2:
+			add(text)
+			text = item
+		default:
+			text += chordGap + item
+		}
+	}
+	add(text)
 	return rows
 }
 

@@ -277,7 +277,7 @@ func TestSessionPicker(t *testing.T) {
 	d.enter("/sessions needs")
 	d.press("ctrl+d")
 	d.sees("DELETE")
-	d.press("n")
+	d.press("n", "esc")
 	d.enter("/sessions needs")
 	d.press("ctrl+d", "y")
 	d.short()
@@ -287,6 +287,17 @@ func TestSessionPicker(t *testing.T) {
 	d.enter("/sessions plan")
 	d.press("ctrl+d")
 	d.sees("open in a tab")
+	// Who changes their mind about a name, or about deleting, is back in the list.
+	d.enter("/sessions notes")
+	for _, k := range [][]string{{"ctrl+r", "RENAME", "esc"}, {"ctrl+d", "DELETE", "esc"}, {"ctrl+d", "DELETE", "n"}} {
+		d.press(k[0])
+		d.sees(k[1])
+		d.press(k[2])
+		d.sees("SESSIONS", "deploy notes")
+		d.seesNot(k[1])
+	}
+	d.press("esc")
+	d.seesNot("SESSIONS")
 	d.enter("/sessions notes")
 	d.press("ctrl+r")
 	d.typed("release notes")

@@ -84,7 +84,7 @@ func TestPicker(t *testing.T) {
 	for _, r := range p.Rows(style, 48, 6) {
 		got.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
 	}
-	want = strings.Replace(want, " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close", " Enter open   Ctrl+R rename   Ctrl+D delete   E⋯", 1)
+	want = strings.Replace(want, " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close", " Ctrl+R rename   Ctrl+D delete   Esc", 1)
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -122,6 +122,44 @@ func TestPicker(t *testing.T) {
 	typed(p, "zzz")
 	if !strings.Contains(plain(p, 60, 10), "nothing fits") || press(p, enter) != nil {
 		t.Error("a filter without matches")
+	}
+}
+
+// What fits best stands first: the name of a command, then words that begin so, then any place.
+func TestPickerRanks(t *testing.T) {
+	items := []dialog.Item{
+		{ID: "processes", Label: "What processes run"}, {ID: "rename", Label: "Rename this session", Cells: []dialog.Cell{{Text: "/rename"}}},
+		{ID: "open", Label: "Open one", Cells: []dialog.Cell{{Text: "/sessions"}}}, {ID: "undo", Label: "Undo it in a session"},
+	}
+	order := func(p *dialog.Picker, text string) (ids []string) {
+		typed(p, text)
+		for range items {
+			r, ok := press(p, enter).(dialog.Picked)
+			if !ok || len(ids) > 0 && r.ID == ids[len(ids)-1] {
+				break
+			}
+			ids = append(ids, r.ID)
+			press(p, down)
+		}
+		return ids
+	}
+	for text, want := range map[string][]string{
+		"ses": {"open", "rename", "undo", "processes"}, "RE": {"rename"}, "in ses": {"undo"}, "": {"processes", "rename", "open", "undo"},
+	} {
+		if got := order(dialog.NewPicker("p", "P", "", items, false, dialog.DefaultKeys()).Ranked(), text); !cmp.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := order(dialog.NewPicker("p", "P", "", items, false, dialog.DefaultKeys()), "ses"); !cmp.Equal(got, []string{"processes", "rename", "open", "undo"}) {
+		t.Errorf("without ranks: %q", got)
+	}
+}
+
+// In 40 columns the hint is whole.
+func TestPickerHintFits(t *testing.T) {
+	p := dialog.NewPicker("sessions", "SESSIONS", "none", sessions(), true, dialog.DefaultKeys())
+	if s := plain(p, 40, 10); !strings.Contains(s, "Ctrl+D delete   Esc") || strings.Contains(s, "⋯\n") && !strings.Contains(s, "delete   Esc\n") {
+		t.Error(s)
 	}
 }
 

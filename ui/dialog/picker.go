@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -43,6 +44,7 @@ type Picker struct {
 	at, top int
 	page    int // rows of the list drawn last
 	manage  bool
+	ranked  bool
 	field   field
 }
 
@@ -50,6 +52,13 @@ type Picker struct {
 func NewPicker(kind Kind, title, empty string, items []Item, manage bool, keys Keys) *Picker {
 	p := &Picker{kind: kind, title: title, empty: empty, items: items, manage: manage, keys: keys, page: 10, field: newField(keys.Edit, "")}
 	p.filter()
+	return p
+}
+
+// Ranked puts what fits the filter best first: an item with a cell that begins with a slash and the first word, then those
+// with words that begin like those of the filter, then the rest. Otherwise items keep their order.
+func (p *Picker) Ranked() *Picker {
+	p.ranked = true
 	return p
 }
 
@@ -79,6 +88,7 @@ func (p *Picker) id() string {
 func (p *Picker) filter() {
 	words := strings.Fields(strings.ToLower(p.field.edit.Text()))
 	p.shown = p.shown[:0]
+	ranks := make(map[int]int, len(p.items))
 	for i, it := range p.items {
 		hay := strings.ToLower(it.Label + " " + it.ID + " " + it.Terms)
 		for _, c := range it.Cells {
@@ -86,9 +96,26 @@ func (p *Picker) filter() {
 		}
 		if containsAll(hay, words) {
 			p.shown = append(p.shown, i)
+			ranks[i] = rank(" "+hay, words)
 		}
 	}
+	if p.ranked {
+		slices.SortStableFunc(p.shown, func(a, b int) int { return ranks[a] - ranks[b] })
+	}
 	p.at, p.top = min(p.at, max(len(p.shown)-1, 0)), 0
+}
+
+// rank is 0 for the name of a command, 1 for beginnings of words, 2 for the rest.
+func rank(hay string, words []string) int {
+	if len(words) > 0 && strings.Contains(hay, " /"+words[0]) {
+		return 0
+	}
+	for _, w := range words {
+		if !strings.Contains(hay, " "+w) {
+			return 2
+		}
+	}
+	return 1
 }
 
 func containsAll(hay string, words []string) bool {
@@ -185,7 +212,11 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 		rows = append(rows, s.Blank(theme.OnRaised, w))
 	}
 	if p.manage && h > 3 {
-		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close")}))
+		hint := " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close"
+		if s.Metrics.Width(hint) > w {
+			hint = " Ctrl+R rename   Ctrl+D delete   Esc"
+		}
+		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, hint)}))
 	}
 	return clip(rows, h)
 }
