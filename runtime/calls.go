@@ -309,6 +309,9 @@ func (r *run) save(tx *Tx, i int) {
 		return
 	}
 	c.saved = true
+	if c.result.OK {
+		r.used[c.row.Name] = true
+	}
 	now := r.s.eng.cfg.Clock.Now()
 	c.row.FinishedAt = &now
 	handle := "a-" + c.row.ID

@@ -22,7 +22,9 @@ func (r *run) close() error {
 	tx.Events = r.takeEvents()
 	r.closeCalls(&tx)
 	msg := r.closing()
-	tx.Messages = append(tx.Messages, msg)
+	if r.answerN == 0 {
+		tx.Messages = append(tx.Messages, msg)
+	}
 	now := r.s.eng.cfg.Clock.Now()
 	r.row.FinishedAt = &now
 	if r.reason == ReasonNone && r.state == StateCancelled {
@@ -38,7 +40,7 @@ func (r *run) close() error {
 	}
 	u := r.row.Usage
 	tx.Events = append(tx.Events,
-		r.event(trace.AnswerData{Text: msg.Content, Fixed: msg.Fixed, Partial: msg.Partial}),
+		r.event(trace.AnswerData{Text: msg.Content, Fixed: msg.Fixed, Partial: msg.Partial, N: r.answerN}),
 		r.event(trace.RunEndData{
 			State: string(r.state), Reason: string(r.reason), Steps: u.Steps, Calls: u.Calls, Tokens: u.Prompt + u.Completion,
 			Estimated: u.Estimated, DurationMS: r.active().Milliseconds(), Cost: u.Cost,
@@ -90,7 +92,7 @@ func (r *run) whyNotRun() string {
 
 // closing makes the turn's last message.
 func (r *run) closing() MessageRow {
-	if r.state == StateSucceeded {
+	if r.state == StateSucceeded || r.answerN > 0 {
 		m := r.newMessage(llm.KindAssistant, llm.RoleAssistant, r.reply.text)
 		m.Extra = r.reply.done.Extra
 		m.Partial = r.reply.done.Finish == llm.FinishLength || r.reply.done.Finish == llm.FinishContentFilter

@@ -56,7 +56,7 @@ type Gate interface {
 	Before(ctx context.Context, d Dispatch) (Ruling, error)
 }
 
-// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Faults and OnPanic are needed.
+// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Checks, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
 	// Memory is where folds are kept; nil is a store that cannot fold.
@@ -77,7 +77,9 @@ type EngineConfig struct {
 	Summarize string
 	User      string
 	Gate      Gate
-	Faults    *Faults
+	// Checks are what the answers of the runs that this engine starts have to pass; nil is nothing.
+	Checks *Checks
+	Faults *Faults
 	// OnPanic is told of a panic that failed a turn, for the log; it may be nil.
 	OnPanic func(*PanicError)
 }

@@ -136,6 +136,8 @@ type Budget struct {
 // Versions is what a run was started under.
 type Versions struct {
 	Model, Prompt, Tools string
+	// Checks are what the answer has to pass; nil is nothing.
+	Checks *Checks `json:",omitempty"`
 }
 
 // CallStatus is where a call stands.

@@ -36,6 +36,11 @@ func (s *session) resume() error {
 	if tool := r.unknowable(); tool != "" {
 		return fmt.Errorf("nobody can tell whether %s took effect before the program stopped: give the turn up, check, and ask again", tool)
 	}
+	if r.state == StateVerifying {
+		if err := r.restoreAnswer(); err != nil {
+			return err
+		}
+	}
 	s.unfinished = nil
 	s.launch(r, InResume)
 	return nil
@@ -51,6 +56,10 @@ func (r *run) restore(rows []CallRow) {
 		}
 	}
 	for _, row := range rows {
+		var done tools.Result
+		if row.Result != nil && json.Unmarshal(row.Result, &done) == nil && done.OK {
+			r.used[row.Name] = true
+		}
 		if row.Step != r.row.Step {
 			continue
 		}

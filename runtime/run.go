@@ -41,14 +41,19 @@ type run struct {
 	refolded bool              // the provider's word on the context was followed once
 	unknown  int               // unknown tools in a row
 	stuck    stuck
-	notice   string // for the last result of the step
-	failure  *trace.ErrorData
-	reason   Reason
-	record   *StepRecord
-	began    time.Time     // when this process took it up
-	base     time.Duration // how long earlier processes executed it
-	left     bool          // stopped where it was, to be resumed
-	broken   error         // the store would not take it; what is stored is the truth
+	notice   string          // for the last result of the step
+	used     map[string]bool // tools that succeeded in this run
+	rejected string          // why the answer did not pass its checks
+	// rejections counts answers that went back; answerN is the stored answer that the run may end with.
+	rejections int
+	answerN    int64
+	failure    *trace.ErrorData
+	reason     Reason
+	record     *StepRecord
+	began      time.Time     // when this process took it up
+	base       time.Duration // how long earlier processes executed it
+	left       bool          // stopped where it was, to be resumed
+	broken     error         // the store would not take it; what is stored is the truth
 
 	mu      sync.Mutex
 	stopped Reason
@@ -101,6 +106,7 @@ type CallRecord struct {
 func newRun(s *session, row RunRow) *run {
 	r := &run{
 		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock), began: s.eng.cfg.Clock.Now(), base: row.Usage.Active,
+		used: map[string]bool{},
 	}
 	if d := row.Budget.Deadline; d > 0 {
 		r.ctx, r.cancel = s.eng.cfg.Clock.WithTimeout(context.Background(), d)
@@ -238,7 +244,7 @@ func (r *run) perform(do Effect) (Input, error) {
 	case DoReconcile:
 		return r.reconcile()
 	case DoVerify:
-		return InVerified, nil
+		return r.verify()
 	case DoClose:
 		return "", r.close()
 	}
@@ -366,6 +372,9 @@ func (r *run) takeEvents() []trace.Event {
 
 // repair stores a request to do better, once.
 func (r *run) repair() (Input, error) {
+	if r.rejected != "" {
+		return r.sendBack()
+	}
 	if r.repairs >= 1 {
 		r.reason = ReasonEmpty
 		r.failure = &trace.ErrorData{

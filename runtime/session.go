@@ -326,7 +326,7 @@ func (s *session) start(text string, from *InboxRow) error {
 	turn := s.row.TurnCount + 1
 	row := RunRow{
 		ID: e.cfg.NewID(), SessionID: s.id, Turn: turn, State: StateCreated, Budget: e.cfg.Limits.Budget, StartedAt: now,
-		Versions: Versions{Model: model, Prompt: digest(e.cfg.System), Tools: e.cfg.Registry.Version()},
+		Versions: Versions{Model: model, Prompt: digest(e.cfg.System), Tools: e.cfg.Registry.Version(), Checks: e.cfg.Checks},
 	}
 	msg := MessageRow{
 		ID: e.cfg.NewID(), SessionID: s.id, Kind: llm.KindUser, Role: llm.RoleUser, Content: text, RunID: row.ID, CreatedAt: now,

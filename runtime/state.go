@@ -53,6 +53,7 @@ const (
 	ReasonModel       Reason = "model"
 	ReasonEmpty       Reason = "empty_reply"
 	ReasonUnknownTool Reason = "unknown_tool"
+	ReasonCheck       Reason = "check"
 	ReasonStore       Reason = "store"
 	ReasonOutcome     Reason = "outcome_unknown"
 	ReasonGivenUp     Reason = "given_up"

@@ -66,7 +66,7 @@ func unused(name, model, missing string) string {
 func offlineEndpoint(warning string, chosen bool) Endpoint {
 	e := Endpoint{Kind: Offline, Model: OfflineModel, Warning: warning, Chosen: chosen}
 	e.Banner = []string{
-		"OFFLINE MODEL  fixed rules: no key, no network, no cost",
+		"OFFLINE MODEL  fixed rules: no key, network or cost",
 		"To connect one: OPENAI_BASE_URL or OPENAI_API_KEY",
 	}
 	if warning != "" {

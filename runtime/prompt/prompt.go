@@ -38,7 +38,7 @@ func Build(system, memory string, window []Entry) []llm.Message {
 			if m.Content == "" && len(m.ToolCalls) == 0 {
 				continue
 			}
-			out = append(out, wireCalls(m))
+			out = appendAssistant(out, wireCalls(m))
 			if len(m.ToolCalls) > 0 {
 				var used int
 				out, used = appendResults(out, m.ToolCalls, window[i+1:])
@@ -51,6 +51,17 @@ func Build(system, memory string, window []Entry) []llm.Message {
 		}
 	}
 	return out
+}
+
+// appendAssistant adds an assistant message, merged with one without calls before it: an answer that was stored before it was
+// checked may have a closing behind it.
+func appendAssistant(out []llm.Message, m llm.Message) []llm.Message {
+	if last := &out[len(out)-1]; last.Role == llm.RoleAssistant && len(last.ToolCalls) == 0 {
+		last.Content = strings.TrimSpace(last.Content + "\n\n" + m.Content)
+		last.ToolCalls = m.ToolCalls
+		return out
+	}
+	return append(out, m)
 }
 
 // appendUser adds a user message, merged with the one before it: strict servers refuse two in a row.

@@ -1,0 +1,128 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"vitrine/llm"
+	"vitrine/llm/scripted"
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+var pointSchema = json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"additionalProperties":false}`)
+
+func TestChecks(t *testing.T) {
+	call := scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"a"}`})
+	failing := scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"fail"}`})
+	tests := map[string]struct {
+		checks runtime.Checks
+		steps  []scripted.Step
+		state  string
+		answer string
+		asked  int
+		says   string // in the request that sends the answer back
+	}{
+		"schema passes":       {runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text(`{"x":1}`)}, "succeeded", `{"x":1}`, 1, ""},
+		"schema in a fence":   {runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text("```json\n{\"x\":1}\n```")}, "succeeded", "```json\n{\"x\":1}\n```", 1, ""},
+		"schema then passes":  {runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text(`{"x":"1"}`), scripted.Text(`{"x":2}`)}, "succeeded", `{"x":2}`, 2, "JSON schema"},
+		"no JSON":             {runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text("the answer is 1"), scripted.Text(`{"x":2}`)}, "succeeded", `{"x":2}`, 2, "one JSON value"},
+		"regexp":              {runtime.Checks{Regexp: `^\d+$`}, []scripted.Step{scripted.Text("about 12"), scripted.Text("12")}, "succeeded", "12", 2, `^\d+$`},
+		"never passes":        {runtime.Checks{Regexp: `^\d+$`}, []scripted.Step{scripted.Text("no").Times(9)}, "failed", "no", 4, `^\d+$`},
+		"tool was called":     {runtime.Checks{Tool: "read"}, []scripted.Step{call, scripted.Text("done")}, "succeeded", "done", 2, ""},
+		"tool was not called": {runtime.Checks{Tool: "read"}, []scripted.Step{scripted.Text("done"), call, scripted.Text("now done")}, "succeeded", "now done", 3, "read has to be called"},
+		"tool only failed":    {runtime.Checks{Tool: "read"}, []scripted.Step{failing, scripted.Text("done"), call, scripted.Text("now done")}, "succeeded", "now done", 4, "read has to be called"},
+		"todo is open":        {runtime.Checks{NoOpenTodo: true}, []scripted.Step{scripted.Calls(scripted.Call{Name: "note", Args: `{"text":"pay"}`}), scripted.Text("done").Times(9)}, "failed", "done", 5, `"pay" is still open`},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, tc.steps...)
+			b.cfg.Checks = &tc.checks
+			b.run(func(ctx context.Context) {
+				if end := b.ask(ctx, "s", "go"); end.State != tc.state || tc.state == "failed" && end.Reason != "check" {
+					t.Errorf("end = %+v", end)
+				}
+			})
+			evs := b.named(trace.Answer)
+			if d := evs[0].Data.(trace.AnswerData); len(evs) != 1 || d.Text != tc.answer || d.Fixed {
+				t.Errorf("answers: %+v", evs)
+			}
+			if m := b.last("s"); m.Content != tc.answer || m.N != evs[0].Data.(trace.AnswerData).N && evs[0].Data.(trace.AnswerData).N != 0 {
+				t.Errorf("the turn ends with %+v", m)
+			}
+			reqs := b.model.Requests()
+			if len(reqs) != tc.asked {
+				t.Errorf("asked %d times, want %d", len(reqs), tc.asked)
+			}
+			if text := fmt.Sprint(reqs[len(reqs)-1].Messages); tc.says != "" && !strings.Contains(text, tc.says) {
+				t.Errorf("the model was not told %q", tc.says)
+			}
+			if n := b.store.sessions["s"].row.TurnCount; n != 1 {
+				t.Errorf("%d turns: a request to repair counts as one", n)
+			}
+			b.checkHistory("s")
+		})
+	}
+}
+
+func TestBadChecksAreRefused(t *testing.T) {
+	for _, c := range []runtime.Checks{{Schema: json.RawMessage(`{"type":5}`)}, {Schema: json.RawMessage(`no`)}, {Regexp: "("}} {
+		if err := c.Validate(); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+	var none *runtime.Checks
+	if err := none.Validate(); err != nil {
+		t.Error(err)
+	}
+	if err := (&runtime.Checks{Schema: pointSchema, Regexp: "a"}).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A crash between the answer and its verification: resumed, it is verified; given up, the answer stays.
+func TestCrashBeforeVerification(t *testing.T) {
+	for _, resume := range []bool{true, false} {
+		b := newBed(t, scripted.Text("12").When("go"))
+		b.cfg.Checks = &runtime.Checks{Regexp: `\d`}
+		n := 0
+		b.store.fail = func(tx runtime.Tx, after bool) error {
+			if after && tx.Run != nil && tx.Run.State == runtime.StateVerifying {
+				n++
+				return latchFor(b).Wait(context.Background())
+			}
+			return nil
+		}
+		b.crash(time.Minute)
+		b.store.fail = nil
+		if n != 1 {
+			t.Fatal("the answer was not stored before it was verified")
+		}
+		b.run(func(ctx context.Context) {
+			if _, err := b.eng.Open(ctx, "s", false); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &resume}); err != nil {
+				t.Fatal(err)
+			}
+			want := map[bool]string{true: "succeeded", false: "cancelled"}[resume]
+			if end := b.await(ctx, 0); end.State != want {
+				t.Errorf("resume %v: %+v", resume, end)
+			}
+			if resume && b.last("s").Content != "12" {
+				t.Errorf("the turn ends with %+v", b.last("s"))
+			}
+			b.ask(ctx, "s", "next: write 1")
+		})
+		b.checkHistory("s")
+		for _, m := range b.messages("s") {
+			if m.Role == llm.RoleAssistant && m.Content == "" {
+				t.Error("an empty message")
+			}
+		}
+	}
+}
