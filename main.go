@@ -105,6 +105,12 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if o.ReadOnly {
 		return app, nil
 	}
+	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID}), w.tools...)...)
+	if o.Checks != nil && o.Checks.Tool != "" {
+		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {
+			return nil, errors.Join(&cli.UsageError{What: "--expect-tool: " + unknown.Message}, st.Close(ctx))
+		}
+	}
 	file := clock.NewGroup(clk)
 	writer := trace.NewWriter(trace.WriterConfig{
 		Path: cfg.TracePath, MaxChars: cfg.TraceMaxPayload, Clock: clk, OnState: notes.trace, Fault: faults.Hit,
@@ -114,14 +120,13 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	})
 	kept := bus.SubscribeKept(keptBuffer)
 	file.Go(func() { writer.Run(context.Background(), kept) })
-	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID}), w.tools...)...)
 	executor := tools.NewExecutor(clk, registry, tools.Config{OnPanic: func(tool string, value any, stack []byte) {
 		logPanic(cfg, clk, "tool "+tool, value, stack)
 	}})
 	client, closeClient := w.model(cfg, clk, o)
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
-		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults,
+		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks,
 		Memory: st, Summarize: assets.SummarizePrompt(),
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})

@@ -29,6 +29,8 @@ type OpenOptions struct {
 	// ReadOnly is set when only App.Library is used: no model client, no engine, no trace file. A store that does not exist
 	// is not made: Open then answers fs.ErrNotExist.
 	ReadOnly bool
+	// Checks are what the answer of the run has to pass; nil is nothing.
+	Checks *runtime.Checks
 }
 
 // App is the opened program.

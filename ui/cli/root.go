@@ -26,6 +26,7 @@ type options struct {
 	yes     bool
 	sample  bool
 	check   bool
+	expect  expectations
 }
 
 const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.

@@ -19,7 +19,10 @@ The prompt is what stands behind the flags. Standard input is read for - and, wh
 file; it is never waited for otherwise. Without --session a new session is made; its name stands on standard error.
 
 With --json standard output gets one JSON object a line: the stored events of the run from run_start to run_end, and a retry
-event for each attempt that failed.`
+event for each attempt that failed.
+
+The --expect flags say what the answer has to pass. One that does not goes back to the model with the reason, three times at
+most; then the run fails.`
 
 const (
 	// closeLimit bounds the end of the program: what does not end in it is left as after a crash, which the store survives.
@@ -42,6 +45,7 @@ func (c *command) runCommand(o *options) *cobra.Command {
 	f.StringVar(&o.session, "session", "", "the session to go on with; it is made when it does not exist")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines instead of the answer")
+	o.expect.flags(f)
 	return cmd
 }
 
@@ -55,7 +59,11 @@ func (c *command) run(ctx context.Context, o *options, args []string) (err error
 	if err != nil {
 		return err
 	}
-	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Headless: true})
+	checks, err := o.expect.checks()
+	if err != nil {
+		return err
+	}
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Headless: true, Checks: checks})
 	if err != nil {
 		return err
 	}
