@@ -65,9 +65,12 @@ type Node struct {
 	Version int
 
 	callID  string
-	lastSeq int64  // of runs and folds at the top: events up to it were applied
-	sent    int    // of runs: the meter's last word on the prompt
-	model   string // of runs
+	lastSeq int64         // of runs and folds at the top: events up to it were applied
+	last    time.Time     // of runs: when the last stored event happened
+	took    time.Duration // of runs that have ended: the time they were worked on, if that is known
+	halted  bool          // of runs: left unfinished by a process that is gone
+	sent    int           // of runs: the meter's last word on the prompt
+	model   string        // of runs
 }
 
 // Tokens counts what a model call, or several, used. Estimated marks that the provider reported less than all.
@@ -83,8 +86,11 @@ func (t Tokens) plus(o Tokens) Tokens {
 	return Tokens{t.Prompt + o.Prompt, t.Completion + o.Completion, t.Cached + o.Cached, t.Estimated || o.Estimated}
 }
 
-// Duration is how long the span lasted, or has lasted at now.
+// Duration is how long the span lasted, or has lasted at now. For a run that has ended it is what its end said.
 func (n *Node) Duration(now time.Time) time.Duration {
+	if n.took > 0 && !n.Open() {
+		return n.took
+	}
 	end := n.End
 	if end.IsZero() {
 		end = now
@@ -140,9 +146,25 @@ func (t *Tree) Apply(e Event) {
 		if e.Seq <= run.lastSeq {
 			return
 		}
-		run.lastSeq = e.Seq
+		run.lastSeq, run.last = e.Seq, e.TS
 	}
 	t.apply(run, e)
+}
+
+// Halt says that nobody works on a run that has no end: the process that did is gone. Its open spans end with the last thing
+// that is known of it, until a state tells that it goes on.
+func (t *Tree) Halt(runID string) {
+	run := t.byID[runID]
+	if run == nil || !run.Open() {
+		return
+	}
+	run.halted = true
+	at := run.Start
+	if run.last.After(at) {
+		at = run.last
+	}
+	t.stopBelow(run, at)
+	t.end(run, at, Stopped)
 }
 
 func (t *Tree) apply(run *Node, e Event) {

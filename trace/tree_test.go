@@ -293,6 +293,50 @@ func TestRepairAndResume(t *testing.T) {
 	equal(t, len(tree.Run("r").Events), 2)
 }
 
+// A run that a process left stands still; the time until it goes on, or is given up, is not its own.
+func TestHaltedRuns(t *testing.T) {
+	left := func() *script {
+		return (&script{run: "r", turn: 1}).at(0, RunStartData{Model: "m"}).in(1).
+			at(30, LLMCallData{Model: "m", LatencyMS: 20, StartedAt: ms(10), FinishReason: "tool_calls"}).
+			at(40, ToolCallData{ID: "a", CallID: "x", Tool: "slow", Status: "started"})
+	}
+	tree := treeOf(left().events...)
+	tree.Halt("nothing")
+	tree.Halt("r")
+	run := tree.Run("r")
+	equal(t, run.Status, Stopped)
+	equal(t, tree.Node("call/a").Status, Stopped)
+	equal(t, run.Duration(ms(100_000)), 40*time.Millisecond)
+
+	given := left().at(90_000, ToolResultData{ID: "a", CallID: "x", Tool: "slow", Status: "interrupted"}).
+		at(90_000, RunEndData{State: "cancelled", Reason: "interrupted"})
+	for _, e := range given.events[3:] {
+		tree.Apply(e)
+	}
+	equal(t, run.Status, Stopped)
+	equal(t, run.Duration(ms(100_000)), 40*time.Millisecond)
+
+	tree = treeOf(left().events...)
+	tree.Halt("r")
+	on := left().at(90_000, StateData{State: "reconciling"})
+	tree.Apply(on.events[3])
+	run = tree.Run("r")
+	equal(t, run.Status, Running)
+	on.at(90_050, ToolResultData{ID: "a", CallID: "x", Tool: "slow", Status: "done", OK: true}).
+		at(90_060, RunEndData{State: "succeeded", DurationMS: 100})
+	for _, e := range on.events[4:] {
+		tree.Apply(e)
+	}
+	equal(t, run.Status, OK)
+	equal(t, run.Duration(ms(100_000)), 100*time.Millisecond)
+	equal(t, tree.Node("call/a").Duration(ms(100_000)), 0*time.Millisecond)
+
+	// One that the store would not take has no other end.
+	tree = treeOf(left().at(50, StateData{State: "failed", Reason: "store"}).events...)
+	equal(t, tree.Run("r").Status, Failed)
+	equal(t, tree.Node("call/a").Status, Stopped)
+}
+
 func TestFolds(t *testing.T) {
 	in := (&script{run: "r", turn: 2}).at(0, RunStartData{Model: "m"}).
 		at(1, CompactData{Phase: "started", Reason: "tokens"}).

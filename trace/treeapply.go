@@ -20,7 +20,16 @@ func (t *Tree) state(run *Node, e Event, d StateData) {
 			t.sum(m)
 		}
 	}
+	if run.halted && d.State != "" && d.State != "cancelled" {
+		run.halted, run.Status, run.End = false, Running, time.Time{}
+		t.touch(run)
+	}
 	if !run.Open() {
+		return
+	}
+	if d.State == "failed" && d.Reason == "store" { // no end of it will be stored
+		t.stopBelow(run, e.TS)
+		t.end(run, e.TS, Failed)
 		return
 	}
 	switch d.State {
@@ -205,7 +214,7 @@ func (t *Tree) toolResult(run *Node, e Event, d ToolResultData) {
 	if n == nil {
 		n = t.add(t.step(run, e.Step, e.TS), &Node{Kind: KindTool, ID: callNode(d.ID), callID: d.CallID, Title: d.Tool, Start: e.TS})
 	}
-	if took := time.Duration(d.DurationMS) * time.Millisecond; took > 0 || n.Status == Waiting {
+	if took := time.Duration(d.DurationMS) * time.Millisecond; took > 0 || n.Status == Waiting || d.Status == "done" {
 		n.Start = e.TS.Add(-took)
 	}
 	status := Stopped
@@ -392,8 +401,13 @@ func (t *Tree) endRun(run *Node, e Event, d RunEndData) {
 		run.Outcome = d.State + ": " + d.Reason
 	}
 	t.keep(run, e)
-	t.stopBelow(run, e.TS)
-	t.end(run, e.TS, status)
+	at := e.TS
+	if run.halted { // given up: the time since it was left does not count
+		at = run.End
+	}
+	run.halted, run.took = false, time.Duration(d.DurationMS)*time.Millisecond
+	t.stopBelow(run, at)
+	t.end(run, at, status)
 }
 
 // stopBelow ends what a run left open.

@@ -65,6 +65,9 @@ func (c *columns) load(s runtime.Snapshot, events []trace.Event, u usage) {
 	c.paging = false
 	c.chat.Load(s, events)
 	c.trace.Load(events)
+	if s.Run != nil && !s.Running && s.HeldBy == 0 {
+		c.trace.Halt(s.Run.ID)
+	}
 	c.side.Load(s)
 	c.side.SetPins(c.pinRows(s.Pins))
 	c.side.SetUsage(u.tokens, u.estimated, u.cost)

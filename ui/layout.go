@@ -37,12 +37,13 @@ func (r rect) empty() bool { return r.w <= 0 || r.h <= 0 }
 type panes struct {
 	noTrace, noTodos bool // from wideWidth on
 	right            pane // beside the chat, between middleWidth and wideWidth; paneNone: nothing
+	covered          pane // what stood there before, and comes back; paneNone: nothing
 	alone            pane // under middleWidth
 	zoom             pane // alone at any width; paneNone: none
 }
 
 func defaultPanes() panes {
-	return panes{right: paneTrace, alone: paneChat, zoom: paneNone}
+	return panes{right: paneTrace, covered: paneNone, alone: paneChat, zoom: paneNone}
 }
 
 // toggle shows or hides a pane in the shape that the width gives.
@@ -59,7 +60,11 @@ func (p *panes) toggle(which pane, width int) {
 	case width >= wideWidth:
 		p.noTodos = !p.noTodos
 	case width >= middleWidth:
-		p.right = other(p.right, which, paneNone)
+		if p.right == which {
+			p.right, p.covered = p.covered, paneNone
+		} else {
+			p.right, p.covered = which, p.right
+		}
 	default:
 		p.alone = other(p.alone, which, paneChat)
 	}

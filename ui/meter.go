@@ -69,7 +69,9 @@ func meterRow(s line.Style, w int, m trace.Meter, draft int, todos string) strin
 		cells, at, of = 10, 1, " / "
 	}
 	if m.Limit <= 0 {
-		return s.Row(theme.OnBase, w, []line.Span{line.Say(theme.Faint, paint.Spaces(at)+strings.Repeat(s.Theme.Glyphs.MeterFree, cells))}, line.Say(theme.Faint, todos+" "))
+		// Nobody has measured: the session is still opening, or another process holds it.
+		return s.Row(theme.OnBase, w, []line.Span{line.Say(theme.Rule, paint.Spaces(at)+strings.Repeat(s.Theme.Glyphs.MeterFree, cells)),
+			line.Say(theme.Faint, "  "+theme.Unknown+of+theme.Unknown)}, line.Say(theme.Faint, todos+" "))
 	}
 	left := []line.Span{line.Say(theme.Text, paint.Spaces(at))}
 	left = append(left, meterBar(s, cells, m, draft)...)
@@ -110,8 +112,11 @@ func fullness(m trace.Meter) theme.Role {
 }
 
 func turnsText(m trace.Meter) string {
-	if m.MaxTurns == 0 {
+	switch {
+	case m.MaxTurns == 0:
 		return fmt.Sprintf("%d turns", m.Turns)
+	case m.Turns > m.MaxTurns: // within the slack before a fold
+		return fmt.Sprintf("%d turns, %d stay", m.Turns, m.MaxTurns)
 	}
 	return fmt.Sprintf("%d of %d turns", m.Turns, m.MaxTurns)
 }

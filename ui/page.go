@@ -168,6 +168,11 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 			p.interrupted = s.Run
 		}
 	}
+	if strings.HasSuffix(p.said.text, askingWhether) {
+		if p.said.text = ""; p.held != 0 {
+			p.said.text = p.whyNot()
+		}
+	}
 	var sent []string
 	for _, m := range s.Messages {
 		if m.Kind == llm.KindUser {

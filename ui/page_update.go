@@ -228,6 +228,9 @@ func (p *page) up() tea.Cmd {
 		return nil
 	}
 	if text, ok := p.history.older(p.edit.Text()); ok {
+		if p.said.text == clearedText {
+			p.said.text = ""
+		}
 		return p.setInput(text)
 	}
 	return nil
@@ -294,11 +297,14 @@ func (p *page) setInputKeepingTry(text string) {
 	p.gauge.draft = draftTokens(text)
 }
 
+// askingWhether is said until the answer is there.
+const askingWhether = "; asking whether it is free now"
+
 // send gives the text to the engine. The input keeps it until it is stored.
 func (p *page) send(text string) tea.Cmd {
 	if !p.writable() {
 		if p.held != 0 {
-			return tea.Batch(p.tell(theme.Error, p.whyNot()+"; asking whether it is free now"), p.reload())
+			return tea.Batch(p.tell(theme.Error, p.whyNot()+askingWhether), p.reload())
 		}
 		return p.tell(theme.Error, p.whyNot())
 	}

@@ -125,11 +125,14 @@ func (m *Model) escapeDoes() string {
 		return "unzoom"
 	case m.quit.waiting:
 		return "stay"
-	case p.busy():
+	case p.busy() && p.held == 0: // what another process does is its own
 		return "cancel"
 	}
 	return ""
 }
+
+// clearedText is said until Up has brought the text back.
+const clearedText = "cleared; Up brings it back"
 
 // stopKey is Ctrl+C without a dialog: it cancels the run, else clears the input, else leaves when it comes twice.
 func (m *Model) stopKey() tea.Cmd {
@@ -138,7 +141,7 @@ func (m *Model) stopKey() tea.Cmd {
 		return p.cancelRun()
 	}
 	if !p.edit.Empty() && !p.sending && !m.quit.leaving {
-		return tea.Batch(p.clearInput(), p.tell(theme.Text, "cleared; Up brings it back"))
+		return tea.Batch(p.clearInput(), p.tell(theme.Text, clearedText))
 	}
 	if !m.stop.at.IsZero() && m.env.now.Sub(m.stop.at) <= stopAgain {
 		m.stop.at = time.Time{}

@@ -24,7 +24,8 @@ type runState struct {
 	cost      *float64
 	began     time.Time
 	ended     time.Time
-	over      bool // its end is stored: nothing that is told of it later counts
+	took      time.Duration // of a run that has ended, when that was told
+	over      bool          // its end is stored: nothing that is told of it later counts
 	retry     *retryState
 	seenCalls map[string]bool
 }
@@ -134,6 +135,7 @@ func (r *runState) finish(d trace.RunEndData, at time.Time) {
 	r.state, r.reason = runtime.State(d.State), d.Reason
 	r.step, r.calls, r.tokens, r.estimated, r.cost = d.Steps, d.Calls, d.Tokens, d.Estimated, d.Cost
 	r.ended, r.over = at, true
+	r.took = time.Duration(d.DurationMS) * time.Millisecond
 }
 
 // resume puts the state of a stored run in, for a session that was opened while it runs or after it was interrupted.
@@ -158,6 +160,8 @@ func (r *runState) elapsed(now time.Time) time.Duration {
 	switch {
 	case r.began.IsZero():
 		return 0
+	case r.took > 0:
+		return r.took
 	case !r.ended.IsZero():
 		return r.ended.Sub(r.began)
 	}

@@ -338,7 +338,9 @@ func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 	if d.DurationMS > 0 || !interrupted { // how long a run took that a crash ended nobody knows
 		b.facts = append(b.facts, theme.Duration(time.Duration(d.DurationMS)*time.Millisecond))
 	}
-	b.facts = append(b.facts, plural(d.Steps, "step"))
+	if d.Steps > 0 {
+		b.facts = append(b.facts, plural(d.Steps, "step"))
+	}
 	if d.Tokens > 0 {
 		b.facts = append(b.facts, theme.Tokens(d.Tokens, d.Estimated)+" tokens")
 	}

@@ -88,6 +88,12 @@ func (v *View) Load(events []trace.Event) {
 	v.changed()
 }
 
+// Halt says that nobody works on a run that has no end.
+func (v *View) Halt(runID string) {
+	v.tree.Halt(runID)
+	v.changed()
+}
+
 // Apply takes in an event of the session.
 func (v *View) Apply(ev trace.Event) {
 	if ev.TS.After(v.now) {
