@@ -11,6 +11,9 @@ import (
 	"vitrine/trace"
 )
 
+// unavailableMost is how often in a row a tool may fail for want of its service before it is switched off for the run.
+const unavailableMost = 3
+
 // unknownToolsMost is how many unknown tools in a row end a run.
 const unknownToolsMost = 3
 
@@ -105,6 +108,10 @@ func (r *run) prepare(ord int, tc llm.ToolCall) call {
 		c.row.Name, c.row.Effect = c.tool.Name(), c.tool.Effect()
 	} else {
 		c.row.Name, c.row.Effect = wireName(tc.Name), tools.ReadOnly
+	}
+	if bad == nil && r.unavailable[c.row.Name] >= unavailableMost {
+		bad = &tools.Error{Code: tools.CodeUnavailable, Message: fmt.Sprintf(
+			"%s failed %d times in a row because its service is not there; it is switched off for this run: do without it", c.row.Name, unavailableMost)}
 	}
 	if bad != nil {
 		c.answer(tools.ErrorResult(bad), CallNotRun)
@@ -236,6 +243,13 @@ func (r *run) observe() Input {
 			r.unknown++
 		} else {
 			r.unknown = 0
+		}
+		if c.row.Status != CallNotRun {
+			if code == string(tools.CodeUnavailable) || code == string(tools.CodeTimeout) {
+				r.unavailable[c.row.Name]++
+			} else {
+				r.unavailable[c.row.Name] = 0
+			}
 		}
 		args := c.row.Arguments
 		if c.row.Status == CallNotRun {

@@ -65,7 +65,7 @@ func (r *run) closeCalls(tx *Tx) {
 		}
 		switch {
 		case c.ready:
-		case c.row.Status == CallStarted:
+		case c.row.Status == CallStarted || c.row.Status == CallUnknown:
 			c.lost()
 		default:
 			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: r.whyNotRun()}), CallNotRun)

@@ -593,3 +593,29 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("open after shutdown: %v", err)
 	}
 }
+
+// A tool that fails three times in a row for want of its service is switched off for the run, and the model is told.
+func TestToolIsSwitchedOff(t *testing.T) {
+	n := 0
+	b := newBed(t, scripted.Func(func(r llm.Request) scripted.Step {
+		if n++; n > 5 {
+			return scripted.Text("done")
+		}
+		return scripted.Calls(scripted.Call{Name: "fire", Args: fmt.Sprintf(`{"text":"down","wait_ms":%d}`, n)})
+	}).Times(-1))
+	b.run(func(ctx context.Context) {
+		if end := b.ask(ctx, "s", "go"); end.State != "succeeded" || end.Calls != 3 {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	off := 0
+	for _, m := range b.messages("s") {
+		if strings.Contains(m.Content, "switched off for this run") {
+			off++
+		}
+	}
+	if off != 2 {
+		t.Errorf("told %d times", off)
+	}
+	b.checkHistory("s")
+}

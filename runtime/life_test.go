@@ -532,7 +532,7 @@ func TestCrashAndResume(t *testing.T) {
 		{"put", "x", `"echo":"x"`, []string{"put:x", "read:after"}, false},
 		{"save", "happened", "probed", []string{"read:after"}, false},
 		{"save", "not yet", `"echo"`, []string{"save:not yet", "read:after"}, false},
-		{"save", "unsure", "outcome_unknown", []string{"read:after"}, false},
+		{"save", "unsure", "", nil, true},
 		{"fire", "x", "", nil, true},
 	}
 	for _, tc := range tests {
@@ -545,9 +545,20 @@ func TestCrashAndResume(t *testing.T) {
 					t.Fatal(err)
 				}
 				err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes})
-				if tc.refused {
-					if err == nil || !strings.Contains(err.Error(), "fire") {
+				if tc.refused && tc.tool == "fire" {
+					var open *runtime.OutcomeError
+					if !errors.As(err, &open) || len(open.Calls) != 1 || open.Calls[0].Name != "fire" || !strings.Contains(err.Error(), "fire") {
 						t.Errorf("resume of an unknowable call: %v", err)
+					}
+					return
+				}
+				if tc.refused {
+					if serr := b.clk.Sleep(ctx, time.Second); serr != nil || err != nil {
+						t.Fatal(serr, err)
+					}
+					snap, err := b.eng.Open(ctx, "s", false)
+					if err != nil || snap.Running || snap.Run == nil || snap.Run.State != runtime.StateReconciling || len(runtime.UnknownCalls(snap.Calls)) != 1 {
+						t.Errorf("a probe that cannot tell does not wait: %+v %v", snap.Run, err)
 					}
 					return
 				}
@@ -574,6 +585,71 @@ func TestCrashAndResume(t *testing.T) {
 			}
 			b.checkHistory("s")
 		})
+	}
+}
+
+// An unknown outcome is the user's to judge: it happened, it did not, run it again.
+func TestOutcomeByTheUser(t *testing.T) {
+	tests := map[runtime.Outcome]struct {
+		ran    []string
+		result string
+		status runtime.CallStatus
+	}{
+		runtime.OutcomeHappened: {[]string{"read:after"}, "took effect", runtime.CallDone},
+		runtime.OutcomeNot:      {[]string{"read:after"}, "did not take effect", runtime.CallNotRun},
+		runtime.OutcomeAgain:    {[]string{"fire:x", "read:after"}, `"echo":"x"`, runtime.CallDone},
+	}
+	for word, tc := range tests {
+		for _, tool := range []string{"fire", "save"} {
+			text := map[string]string{"fire": "x", "save": "unsure"}[tool]
+			b := crashBed(t, tool, text)
+			b.crash(500 * time.Millisecond)
+			yes := true
+			b.run(func(ctx context.Context) {
+				if _, err := b.eng.Open(ctx, "s", false); err != nil {
+					t.Fatal(err)
+				}
+				if tool == "save" { // it is probed first, and the probe cannot tell
+					if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes}); err != nil {
+						t.Fatal(err)
+					}
+					if err := b.clk.Sleep(ctx, time.Second); err != nil {
+						t.Fatal(err)
+					}
+				}
+				snap, err := b.eng.Open(ctx, "s", false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				words := map[string]runtime.Outcome{}
+				for _, c := range runtime.UnknownCalls(snap.Calls) {
+					words[c.ID] = word
+				}
+				if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes, Outcomes: words}); err != nil {
+					t.Fatal(err)
+				}
+				if end := b.await(ctx, 0); end.State != "succeeded" {
+					t.Errorf("%s %s: %+v", word, tool, end)
+				}
+			})
+			want := slices.Clone(tc.ran)
+			if want[0] == "fire:x" {
+				want[0] = tool + ":" + text
+			}
+			if d := cmp.Diff(want, b.ran); d != "" {
+				t.Errorf("%s %s: %s", word, tool, d)
+			}
+			result := strings.Replace(tc.result, `"x"`, `"`+text+`"`, 1)
+			if m := b.messages("s")[2].Content; !strings.Contains(m, result) {
+				t.Errorf("%s %s: result %s", word, tool, m)
+			}
+			for _, c := range b.store.sessions["s"].calls {
+				if c.Name == tool && c.Status != tc.status {
+					t.Errorf("%s %s: status %s", word, tool, c.Status)
+				}
+			}
+			b.checkHistory("s")
+		}
 	}
 }
 

@@ -409,6 +409,9 @@ func (b *bed) tools() []tools.Tool {
 			if in.Text == "panic" {
 				panic("tool panic")
 			}
+			if in.Text == "down" {
+				return tools.Output{}, &tools.Error{Code: tools.CodeUnavailable, Message: "no connection"}
+			}
 			if in.Text == "fail" {
 				return tools.Output{}, &tools.Error{Code: tools.CodeNotFound, Message: "no such thing"}
 			}

@@ -303,8 +303,8 @@ type Agent interface {
 type Setting struct {
 	Title *string
 	Model *string
-	// ToggleTodo is a todo's id.
-	ToggleTodo string
+	// ToggleTodo is a todo's id; AddTodo is the text of a new one.
+	ToggleTodo, AddTodo string
 	// Compact folds now, between turns; UndoFold takes the newest fold back. Both tell what came of it in events.
 	Compact, UndoFold bool
 	// Fold answers a fold that waits for the user's word.
@@ -313,8 +313,10 @@ type Setting struct {
 	Pin, Unpin string
 	// Leave stops the run where it is; it stays unfinished, to be resumed or given up later.
 	Leave bool
-	// Resume goes on with the interrupted run (true) or gives it up (false).
-	Resume *bool
+	// Resume goes on with the interrupted run (true) or gives it up (false). Outcomes comes with it: the user's word on
+	// calls whose outcome nobody knows, by the row's id; *OutcomeError names those that still want one.
+	Resume   *bool
+	Outcomes map[string]Outcome
 }
 
 // Snapshot is a session at a moment; events with a seq above Seq come after it.

@@ -3,7 +3,7 @@ package runtime
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"strings"
 
 	"vitrine/llm"
 	"vitrine/runtime/prompt"
@@ -12,7 +12,7 @@ import (
 )
 
 // settle decides on an interrupted run by the user's word; without one it starts what is queued.
-func (s *session) settle(resume bool) error {
+func (s *session) settle(resume bool, words map[string]Outcome) error {
 	if s.busy() {
 		return errors.New("a turn is running")
 	}
@@ -20,7 +20,7 @@ func (s *session) settle(resume bool) error {
 		return s.startQueued()
 	}
 	if resume {
-		return s.resume()
+		return s.resume(words)
 	}
 	if err := s.abandon(ReasonInterrupted); err != nil {
 		return err
@@ -28,13 +28,59 @@ func (s *session) settle(resume bool) error {
 	return s.startQueued()
 }
 
+// Outcome is the user's word on a call whose outcome nobody knows.
+type Outcome string
+
+// The words.
+const (
+	OutcomeHappened Outcome = "happened" // it took effect; its result is lost
+	OutcomeNot      Outcome = "not"      // it did not take effect
+	OutcomeAgain    Outcome = "again"    // run it again, with the same key
+)
+
+// OutcomeError names calls of which nobody can tell whether they took effect: the user has to say.
+type OutcomeError struct{ Calls []CallRow }
+
+// Error names the tools.
+func (e *OutcomeError) Error() string {
+	var names []string
+	for _, c := range e.Calls {
+		names = append(names, c.Name+" ("+c.ID+")")
+	}
+	return "nobody can tell whether these calls took effect before the program stopped: " + strings.Join(names, ", ")
+}
+
+// UnknownCalls gives those of an unfinished run's calls that wait for the user's word.
+func UnknownCalls(calls []CallRow) []CallRow {
+	var out []CallRow
+	for _, c := range calls {
+		if c.Result == nil && (c.Status == CallUnknown || c.Status == CallStarted && c.Effect == tools.SideEffect) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // resume goes on with the unfinished run in this process.
-func (s *session) resume() error {
+func (s *session) resume(words map[string]Outcome) error {
 	u := s.unfinished
+	var open []CallRow
+	for _, c := range UnknownCalls(u.calls) {
+		switch words[c.ID] {
+		case OutcomeHappened, OutcomeNot, OutcomeAgain:
+		default:
+			open = append(open, c)
+		}
+	}
+	if len(open) > 0 {
+		return &OutcomeError{Calls: open}
+	}
 	r := newRun(s, u.row)
 	r.restore(u.calls)
-	if tool := r.unknowable(); tool != "" {
-		return fmt.Errorf("nobody can tell whether %s took effect before the program stopped: give the turn up, check, and ask again", tool)
+	for i := range r.calls {
+		if w, ok := words[r.calls[i].row.ID]; ok && !r.calls[i].ready {
+			r.calls[i].settle(w)
+		}
 	}
 	if r.state == StateVerifying {
 		if err := r.restoreAnswer(); err != nil {
@@ -44,6 +90,23 @@ func (s *session) resume() error {
 	s.unfinished = nil
 	s.launch(r, InResume)
 	return nil
+}
+
+// settle takes the user's word on a call.
+func (c *call) settle(w Outcome) {
+	c.before = false
+	switch w {
+	case OutcomeHappened:
+		c.answer(tools.NewResult(tools.Output{Data: map[string]string{
+			"note": "the program stopped while this call ran; the user says that it took effect, its output is lost",
+		}}, nil), CallDone)
+		c.row.SideEffect = tools.EffectCommitted
+	case OutcomeNot:
+		c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "the program stopped; the user says that this call did not take effect"}), CallNotRun)
+		c.row.SideEffect = tools.EffectNone
+	case OutcomeAgain:
+		c.row.Status = CallStarted
+	}
 }
 
 // restore takes the stored calls of the last step up again.
@@ -80,32 +143,21 @@ func (r *run) restore(rows []CallRow) {
 	}
 }
 
-// unknowable names a tool whose started call may have had effects that cannot be found out or repeated.
-func (r *run) unknowable() string {
-	for i := range r.calls {
-		if c := &r.calls[i]; !c.ready && c.row.Status == CallStarted && c.row.Effect == tools.SideEffect {
-			return c.row.Name
-		}
-	}
-	return ""
-}
-
 // reconcile gives every started call a known outcome: what can be probed is asked, what may run again runs again with the same
 // key.
 func (r *run) reconcile() (Input, error) {
 	tx := r.s.tx()
 	for i := range r.calls {
 		c := &r.calls[i]
-		if c.ready || c.row.Status != CallStarted || c.row.Effect != tools.Probeable {
+		if c.ready || !c.before || c.row.Effect != tools.Probeable {
 			continue
 		}
 		out, ran, ok, err := c.tool.Probe(r.ctx, tools.Call{
 			Key: c.row.ID, SessionID: r.s.id, RunID: r.row.ID, Progress: func(string) {},
 		}, json.RawMessage(c.row.Arguments))
 		if err != nil || !ok {
-			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeOutcomeUnknown,
-				Message: "the program stopped while this call ran, and it could not be found out whether it took effect"}), CallUnknown)
-			c.row.SideEffect = tools.EffectUnknown
+			c.row.Status, c.row.SideEffect = CallUnknown, tools.EffectUnknown
+			tx.Calls = append(tx.Calls, c.row)
 			continue
 		}
 		if ran {
@@ -113,6 +165,9 @@ func (r *run) reconcile() (Input, error) {
 			c.answer(tools.NewResult(out, nil), CallDone)
 			c.row.SideEffect = tools.EffectCommitted
 		}
+	}
+	if len(tx.Calls) > 0 {
+		return r.awaitOutcome(tx)
 	}
 	first := 0
 	for first < len(r.calls) && r.calls[first].message {
@@ -132,6 +187,16 @@ func (r *run) reconcile() (Input, error) {
 		r.batch.to = max(r.batch.from, r.batch.to)
 	}
 	return InReconciled, nil
+}
+
+// awaitOutcome leaves the run where it is: the user has to say what became of a call.
+func (r *run) awaitOutcome(tx Tx) (Input, error) {
+	r.reason = ReasonOutcome
+	if err := r.commitAs(tx, StateReconciling); err != nil {
+		return "", err
+	}
+	r.left = true
+	return InUnknownOutcome, nil
 }
 
 // abandon gives an unfinished run up: its dangling calls get results, the turn its closing message, in one transaction.
@@ -197,7 +262,7 @@ func (c *call) lost() {
 // dangling says what is known of a call that a crash left without a result.
 func dangling(c *call) *tools.Error {
 	switch {
-	case c.row.Status != CallStarted:
+	case c.row.Status != CallStarted && c.row.Status != CallUnknown:
 		return &tools.Error{Code: tools.CodeNotRun, Message: "not run: the program stopped before"}
 	case c.row.Effect == tools.ReadOnly || c.row.Effect == tools.OwnData:
 		return &tools.Error{Code: tools.CodeInterrupted, Message: "interrupted: the program stopped while this call ran; it changed nothing"}

@@ -41,9 +41,11 @@ type run struct {
 	refolded bool              // the provider's word on the context was followed once
 	unknown  int               // unknown tools in a row
 	stuck    stuck
-	notice   string          // for the last result of the step
-	used     map[string]bool // tools that succeeded in this run
-	rejected string          // why the answer did not pass its checks
+	notice   string // for the last result of the step
+	// unavailable counts failures in a row for want of a tool's service.
+	unavailable map[string]int
+	used        map[string]bool // tools that succeeded in this run
+	rejected    string          // why the answer did not pass its checks
 	// rejections counts answers that went back; answerN is the stored answer that the run may end with.
 	rejections int
 	answerN    int64
@@ -106,7 +108,7 @@ type CallRecord struct {
 func newRun(s *session, row RunRow) *run {
 	r := &run{
 		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock), began: s.eng.cfg.Clock.Now(), base: row.Usage.Active,
-		used: map[string]bool{},
+		used: map[string]bool{}, unavailable: map[string]int{},
 	}
 	if d := row.Budget.Deadline; d > 0 {
 		r.ctx, r.cancel = s.eng.cfg.Clock.WithTimeout(context.Background(), d)
@@ -177,6 +179,9 @@ func (r *run) Step() (rec StepRecord, err error) {
 	for !r.over() {
 		in, err := r.perform(r.todo)
 		if err != nil || r.left {
+			if in == InUnknownOutcome && err == nil {
+				err = r.advance(in)
+			}
 			return rec, err
 		}
 		if in == "" { // closed

@@ -20,6 +20,8 @@ func (s *session) set(c Setting) error {
 		return s.setModel(*c.Model)
 	case c.ToggleTodo != "":
 		return s.toggle(c.ToggleTodo)
+	case c.AddTodo != "":
+		return s.addTodo(c.AddTodo)
 	case c.Compact:
 		return s.foldNow()
 	case c.UndoFold:
@@ -35,7 +37,7 @@ func (s *session) set(c Setting) error {
 		s.stopRun(ReasonPaused)
 		return nil
 	case c.Resume != nil:
-		return s.settle(*c.Resume)
+		return s.settle(*c.Resume, c.Outcomes)
 	}
 	return nil
 }
