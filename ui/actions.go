@@ -166,7 +166,10 @@ func (m *Model) openSessions(arg string) tea.Cmd {
 	return tea.Batch(cmd, m.env.listSessions(p.id))
 }
 
-// todo asks the agent for a todo, or toggles one; without an argument it goes to the pane.
+// addingTodo says what a setting was to do.
+const addingTodo = "add the todo"
+
+// todo adds a todo, or toggles one by its number; without an argument it goes to the pane.
 func (m *Model) todo(arg string) tea.Cmd {
 	p := m.page()
 	if arg == "" {
@@ -179,7 +182,7 @@ func (m *Model) todo(arg string) tea.Cmd {
 	}
 	n, err := strconv.Atoi(arg)
 	if err != nil {
-		return p.send("add a todo: " + arg)
+		return m.env.set(p.id, addingTodo, runtime.Setting{AddTodo: arg})
 	}
 	id, ok := p.todoID(n)
 	if !ok {

@@ -173,6 +173,11 @@ func (f *fake) Set(_ context.Context, id string, c runtime.Setting) error {
 				f.emit(id, true, trace.TodoData{ID: t.ID, Text: t.Text, Completed: t.Completed, Action: action})
 			}
 		}
+	case c.AddTodo != "":
+		f.ids++
+		t := tools.Todo{ID: fmt.Sprintf("todo%d", f.ids), Text: c.AddTodo, CreatedAt: f.clk.Now()}
+		s.todos = append(s.todos, t)
+		f.emit(id, true, trace.TodoData{ID: t.ID, Text: t.Text, Action: "added"})
 	case c.Leave:
 		f.note("leave %s", id)
 		s.running = false

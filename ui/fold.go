@@ -73,6 +73,9 @@ func (p *page) changedBy(msg setMsg) tea.Cmd {
 	if _, open := p.dialog.(*dialog.Context); open {
 		return p.env.context(p.id) // what it shows may have changed
 	}
+	if msg.what == addingTodo {
+		return p.tell(theme.Text, "added to the todos")
+	}
 	return nil
 }
 

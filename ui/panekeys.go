@@ -211,7 +211,7 @@ func (p *page) todoKey(k tea.KeyPressMsg) tea.Cmd {
 		id, ok := side.Selected()
 		switch {
 		case !ok:
-			return p.tell(theme.Text, "there is no todo yet; /todo TEXT asks for one")
+			return p.tell(theme.Text, "there is no todo yet; /todo TEXT adds one")
 		case !p.writable():
 			return p.tell(theme.Error, p.whyNot())
 		}
