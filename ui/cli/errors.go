@@ -104,6 +104,7 @@ func exitCode(err error) int {
 		store  *StoreError
 		run    *RunError
 		larger *runtime.TooLargeError
+		open   *runtime.OutcomeError
 	)
 	switch {
 	case err == nil:
@@ -112,6 +113,8 @@ func exitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &run):
 		return runCode(run)
+	case errors.As(err, &open):
+		return ExitWaits
 	case errors.As(err, &store) && store.Configuration:
 		return ExitUsage
 	case errors.As(err, &usage), errors.As(err, &conf), errors.As(err, &file), errors.As(err, &larger),
@@ -141,8 +144,11 @@ func describe(err error) []string {
 	var (
 		held *runtime.HeldError
 		run  *RunError
+		open *runtime.OutcomeError
 	)
 	switch {
+	case errors.As(err, &open):
+		return describeOutcomes(open)
 	case errors.As(err, &run) && run.Told && (run.State == runtime.StateFailed || run.State == runtime.StateExhausted):
 		return nil
 	case errors.As(err, &held):

@@ -27,6 +27,9 @@ type options struct {
 	sample  bool
 	check   bool
 	expect  expectations
+	resume  string
+	// outcomes are the user's words on calls whose outcome nobody knows.
+	outcomes []string
 }
 
 const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.

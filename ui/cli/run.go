@@ -22,7 +22,10 @@ With --json standard output gets one JSON object a line: the stored events of th
 event for each attempt that failed.
 
 The --expect flags say what the answer has to pass. One that does not goes back to the model with the reason, three times at
-most; then the run fails.`
+most; then the run fails.
+
+--resume goes on with a run that was interrupted. A call with effects that was running then is not repeated by itself: the
+command names it and exits with 3, and --outcome says what became of it.`
 
 const (
 	// closeLimit bounds the end of the program: what does not end in it is left as after a crash, which the store survives.
@@ -39,13 +42,20 @@ func (c *command) runCommand(o *options) *cobra.Command {
 		Example: `  vitrine run "what is (17+5)*3?"
   git diff | vitrine run -
   vitrine run --session notes --json "add a todo: submit the report"`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.resume != "" {
+				return c.resumeRun(cmd.Context(), o, args)
+			}
+			return c.run(cmd.Context(), o, args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.session, "session", "", "the session to go on with; it is made when it does not exist")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines instead of the answer")
 	o.expect.flags(f)
+	f.StringVar(&o.resume, "resume", "", "go on with this interrupted run instead of starting one")
+	f.StringArrayVar(&o.outcomes, "outcome", nil, "with --resume: what became of a call, CALL=happened, CALL=not or CALL=again")
 	return cmd
 }
 
@@ -82,7 +92,7 @@ func (c *command) run(ctx context.Context, o *options, args []string) (err error
 	f := newFollower(c, app, id, o.json, len(snap.Inbox))
 	defer f.close()
 	if snap.Run != nil && !snap.Running {
-		c.err.line("vitrine: turn %d of this session was interrupted and is given up; its messages stay", snap.Run.Turn)
+		c.err.line("vitrine: turn %d of this session was interrupted and is given up; its messages stay (--resume %s would have gone on)", snap.Run.Turn, snap.Run.ID)
 	}
 	c.stop.onFirst(func() { app.Agent.Cancel(id) })
 	if err := app.Agent.Submit(ctx, id, text); err != nil {
