@@ -61,12 +61,20 @@ func (p *page) pinned(e trace.Event) {
 	}
 }
 
+// What the answers to the question of an interrupted run do.
+const (
+	resuming = "resume the run"
+	givingUp = "give the run up"
+)
+
 // changedBy is the end of a change.
 func (p *page) changedBy(msg setMsg) tea.Cmd {
 	var refused *runtime.RefusedError
 	switch {
 	case errors.As(msg.err, &refused):
 		return p.tell(theme.Warn, msg.what+": "+refused.Why)
+	case msg.err != nil && (msg.what == resuming || msg.what == givingUp):
+		return tea.Batch(p.fail(msg.what, msg.err), p.reload()) // the question is still open
 	case msg.err != nil:
 		return p.fail(msg.what, msg.err)
 	}
@@ -277,9 +285,9 @@ func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		}
 		p.interrupted, p.calm = nil, false
 		p.focusOn(paneInput)
-		what := "give the run up"
+		what := givingUp
 		if yes {
-			what = "resume the run"
+			what = resuming
 		}
 		return p.env.set(p.id, what, runtime.Setting{Resume: &yes}), true
 	}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -152,4 +153,18 @@ func TestNoStepsAreNotCounted(t *testing.T) {
 	})
 	d.sees("/ interrupted")
 	d.seesNot("0 steps")
+}
+
+// An answer that could not be done leaves the question open, with the reason.
+func TestAnswerThatFails(t *testing.T) {
+	d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+		s := f.session("s")
+		s.run = &runtime.RunRow{ID: "r", Turn: 4, Step: 2, State: runtime.StateExecuting, StartedAt: start}
+		f.fail["set"] = errors.New("nobody can tell whether write_file took effect")
+		o.Session = "s"
+	})
+	d.pass(time.Second)
+	d.press("y")
+	d.short()
+	d.sees("? INTERRUPTED  turn 4, step 2", "x give up", "nobody can tell whether write_file took effect")
 }
