@@ -215,6 +215,14 @@ func TestChordRowsBreakBetweenItems(t *testing.T) {
 	}
 }
 
+// Where there is no room for all letters the first ones stand there, and where the others are.
+func TestChordOnASmallScreen(t *testing.T) {
+	d := newDriver(t, 40, 12)
+	d.press("ctrl+x")
+	d.straight(d.m.View().Content)
+	d.sees(" Ctrl+X  p commands  n new  w close\n", "⋯  h help  Esc back")
+}
+
 // The list of commands says that there are more than it shows, and shows all where there is room.
 func TestCompletionSaysHowMany(t *testing.T) {
 	all := 0

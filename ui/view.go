@@ -153,6 +153,10 @@ func (m *Model) chordRows() []string {
 		}
 	}
 	add(text)
+	if most := max(m.h/3, 1); len(rows) > most { // the dock has no more room
+		rows = rows[:most-1]
+		add(s.Theme.Glyphs.Cut + "  h help" + chordGap + "Esc back")
+	}
 	return rows
 }
 

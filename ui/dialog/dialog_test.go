@@ -158,7 +158,16 @@ func TestPickerRanks(t *testing.T) {
 // In 40 columns the hint is whole.
 func TestPickerHintFits(t *testing.T) {
 	p := dialog.NewPicker("sessions", "SESSIONS", "none", sessions(), true, dialog.DefaultKeys())
-	if s := plain(p, 40, 10); !strings.Contains(s, "Ctrl+D delete   Esc") || strings.Contains(s, "⋯\n") && !strings.Contains(s, "delete   Esc\n") {
+	if s := plain(p, 40, 10); !strings.Contains(s, " Ctrl+R rename   Ctrl+D delete   Esc\n") {
+		t.Error(s)
+	}
+}
+
+// A list of one tells what can be done with it.
+func TestPickerOfOne(t *testing.T) {
+	p := dialog.NewPicker("sessions", "SESSIONS", "none", sessions()[:1], true, dialog.DefaultKeys())
+	w, h := p.Size(style, 40, 10)
+	if s := plain(p, w, h); !strings.Contains(s, "deploy plan") || !strings.Contains(s, "Ctrl+D delete   Esc") {
 		t.Error(s)
 	}
 }

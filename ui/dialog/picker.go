@@ -192,7 +192,8 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 	rows := []string{s.Row(theme.OnRaised, w,
 		[]line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-len(count)-1)}, line.Say(theme.Faint, count))}
 	list := h - 1
-	if p.manage && h > 3 {
+	hinted := p.manage && (h > 3 || len(p.items) <= h-2)
+	if hinted {
 		list--
 	}
 	p.page = max(list, 1)
@@ -211,7 +212,7 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 	for len(rows) < list+1 {
 		rows = append(rows, s.Blank(theme.OnRaised, w))
 	}
-	if p.manage && h > 3 {
+	if hinted {
 		hint := " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close"
 		if s.Metrics.Width(hint) > w {
 			hint = " Ctrl+R rename   Ctrl+D delete   Esc"
