@@ -44,12 +44,20 @@ func (r *run) validate() (Input, error) {
 	for i := range r.calls {
 		tx.Calls = append(tx.Calls, r.calls[i].row)
 	}
-	if err := r.commitAs(tx, StateExecuting); err != nil {
+	waiting := len(r.waitingCalls()) > 0
+	state := StateExecuting
+	if waiting {
+		state = StateWaitingApproval
+	}
+	if err := r.commitAs(tx, state); err != nil {
 		return "", err
 	}
 	r.reply.stored, r.text = true, ""
-	if r.reason == ReasonCalls {
+	switch {
+	case r.reason == ReasonCalls:
 		return InBudgetUsed, nil
+	case waiting:
+		return InAsk, nil
 	}
 	return InValidated, nil
 }
@@ -180,6 +188,13 @@ func (r *run) allReady(from, to int) bool {
 func (r *run) admit(tx *Tx, from int) error {
 	to := r.batchEnd(from)
 	r.batch = span{from, to}
+	if r.rule(from, to) {
+		for _, c := range r.waitingCalls() {
+			tx.Calls = append(tx.Calls, c.row)
+		}
+		tx.Events = append(tx.Events, r.askEvents()...)
+		return nil
+	}
 	now := r.s.eng.cfg.Clock.Now()
 	for i := from; i < to; i++ {
 		c := &r.calls[i]
@@ -300,7 +315,11 @@ func (r *run) checkpoint() (Input, error) {
 		}
 		return in, r.commitAs(tx, StateExecuting)
 	}
-	if err := r.commitAs(tx, StateExecuting); err != nil {
+	state := StateExecuting
+	if len(r.waitingCalls()) > 0 {
+		state = StateWaitingApproval
+	}
+	if err := r.commitAs(tx, state); err != nil {
 		return "", err
 	}
 	if r.reason == ReasonCalls {

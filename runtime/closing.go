@@ -85,6 +85,9 @@ func (r *run) whyNotRun() string {
 	case StateExhausted:
 		return "not run: the run's budget is used up"
 	case StateCancelled:
+		if r.stopReason() == ReasonSuperseded {
+			return "not run: the user sent a new message instead of an answer"
+		}
 		return "not run: the user cancelled"
 	}
 	return "not run: the run ended"

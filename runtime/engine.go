@@ -24,6 +24,8 @@ type Limits struct {
 	// ResultChars bounds a tool result in the prompt; the rest is an artifact.
 	ResultChars int
 	Temperature *float64
+	// Headless says that nobody can answer a question: a run that needs a word is left where it is.
+	Headless bool
 	// Fold says who starts a fold; the zero value is auto.
 	Fold FoldMode
 	// ParkLimit ends a commit that keeps failing; 0 goes on until it succeeds or the engine shuts down.
@@ -56,7 +58,7 @@ type Gate interface {
 	Before(ctx context.Context, d Dispatch) (Ruling, error)
 }
 
-// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Checks, Faults and OnPanic are needed.
+// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Policy, Checks, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
 	// Memory is where folds are kept; nil is a store that cannot fold.
@@ -77,6 +79,8 @@ type EngineConfig struct {
 	Summarize string
 	User      string
 	Gate      Gate
+	// Policy decides which calls need the user\'s word; nil lets everything run.
+	Policy *Policy
 	// Checks are what the answers of the runs that this engine starts have to pass; nil is nothing.
 	Checks *Checks
 	Faults *Faults

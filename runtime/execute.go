@@ -13,6 +13,9 @@ import (
 // execute runs the batch. Results that come while others still run are stored at once; the last one is left to the
 // checkpoint, which stores it together with what comes next.
 func (r *run) execute() (Input, error) {
+	if len(r.waitingCalls()) > 0 {
+		return InAsk, nil
+	}
 	clk := r.s.eng.cfg.Clock
 	results := clock.NewQueue[int](clk, len(r.calls)+1)
 	group := clock.NewGroup(clk)

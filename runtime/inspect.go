@@ -46,6 +46,8 @@ type ContextView struct {
 	Reserve int
 	Parts   []ContextPart
 	Pins    []PinRow
+	// Tools are the tools with what holds for them in this session.
+	Tools []ToolInfo
 	// FoldAuto says that the runtime folds by itself; FoldAfter is how many turns are left until it does for their number.
 	FoldAuto  bool
 	FoldAfter int
@@ -75,6 +77,7 @@ func (s *session) context() ContextView {
 		Model: s.model(), Meter: s.measure(), Reserve: s.reserve(), Pins: append([]PinRow(nil), s.pins...),
 		FoldAuto: s.eng.cfg.Memory != nil && l.Fold != FoldOff,
 	}
+	v.Tools = s.toolInfos()
 	sent := s.sentTo > 0
 	system := prompt.EstimateMessage(llm.Message{Content: s.eng.cfg.System})
 	v.Parts = append(v.Parts,

@@ -71,6 +71,8 @@ type Memory interface {
 	Folded(ctx context.Context, sessionID string, first, last int64) ([]MessageRow, error)
 	// LastSent gives LLMCallData.PrefixID and the time of the newest stored model call; ErrNotFound when there is none.
 	LastSent(ctx context.Context, sessionID string) (id string, at time.Time, err error)
+	// Approvals gives the answers that were given in a run, in order.
+	Approvals(ctx context.Context, runID string) ([]ApprovalRow, error)
 	// Artifact gives a large output by its handle; ErrNotFound.
 	Artifact(ctx context.Context, sessionID, handle string) (ArtifactRow, error)
 }

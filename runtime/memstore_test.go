@@ -53,6 +53,7 @@ type memSession struct {
 	artifacts []runtime.ArtifactRow
 	applied   map[string]runtime.Committed
 	pins      []runtime.PinRow
+	approvals []runtime.ApprovalRow
 	folds     []runtime.FoldRow // newest last
 }
 
@@ -160,6 +161,10 @@ func (s *memSession) apply(tx *runtime.Tx) (runtime.Committed, error) {
 		}
 	}
 	s.pins = append(s.pins, tx.PinsAdd...)
+	s.approvals = append(s.approvals, tx.Approvals...)
+	if tx.Settings != nil {
+		s.row.Settings = tx.Settings
+	}
 	for _, id := range tx.PinsRemove {
 		s.pins = slices.DeleteFunc(s.pins, func(p runtime.PinRow) bool { return p.ID == id })
 	}
@@ -224,6 +229,20 @@ func (m *memStore) Pins(_ context.Context, id string) ([]runtime.PinRow, error) 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.sessions[id].pins), nil
+}
+
+func (m *memStore) Approvals(_ context.Context, run string) ([]runtime.ApprovalRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []runtime.ApprovalRow
+	for _, s := range m.sessions {
+		for _, a := range s.approvals {
+			if a.RunID == run {
+				out = append(out, a)
+			}
+		}
+	}
+	return out, nil
 }
 
 func (m *memStore) Folds(_ context.Context, id string, limit int) ([]runtime.FoldRow, error) {

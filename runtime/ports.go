@@ -208,11 +208,12 @@ type Tx struct {
 	// InboxRemove names rows; a row that is not there makes the transaction fail with ErrConstraint (sent exactly once).
 	InboxRemove []string
 
-	Title    *string
-	Model    *string
-	Settings json.RawMessage // nil: unchanged
-	Fold     *Fold
-	PinsAdd  []PinRow
+	Title     *string
+	Model     *string
+	Settings  json.RawMessage // nil: unchanged
+	Fold      *Fold
+	PinsAdd   []PinRow
+	Approvals []ApprovalRow
 	// PinsRemove names rows; one that is not there does no harm.
 	PinsRemove []string
 	NewTurn    bool // turn_count+1
@@ -307,6 +308,10 @@ type Setting struct {
 	ToggleTodo, AddTodo string
 	// Compact folds now, between turns; UndoFold takes the newest fold back. Both tell what came of it in events.
 	Compact, UndoFold bool
+	// Decide answers calls that wait for approval.
+	Decide []Decision
+	// ToolRule changes what a tool may do in this session.
+	ToolRule *ToolRule
 	// Fold answers a fold that waits for the user's word.
 	Fold *bool
 	// Pin pins a sentence, Unpin takes the pin with that id or text away.

@@ -12,7 +12,7 @@ import (
 )
 
 // settle decides on an interrupted run by the user's word; without one it starts what is queued.
-func (s *session) settle(resume bool, words map[string]Outcome) error {
+func (s *session) settle(resume bool, words map[string]Outcome, decisions []Decision) error {
 	if s.busy() {
 		return errors.New("a turn is running")
 	}
@@ -20,7 +20,7 @@ func (s *session) settle(resume bool, words map[string]Outcome) error {
 		return s.startQueued()
 	}
 	if resume {
-		return s.resume(words)
+		return s.resume(words, decisions)
 	}
 	if err := s.abandon(ReasonInterrupted); err != nil {
 		return err
@@ -62,7 +62,7 @@ func UnknownCalls(calls []CallRow) []CallRow {
 }
 
 // resume goes on with the unfinished run in this process.
-func (s *session) resume(words map[string]Outcome) error {
+func (s *session) resume(words map[string]Outcome, decisions []Decision) error {
 	u := s.unfinished
 	var open []CallRow
 	for _, c := range UnknownCalls(u.calls) {
@@ -86,6 +86,19 @@ func (s *session) resume(words map[string]Outcome) error {
 		if err := r.restoreAnswer(); err != nil {
 			return err
 		}
+	}
+	ctx, cancel := s.eng.storeContext()
+	defer cancel()
+	if err := r.restoreApprovals(ctx); err != nil {
+		return err
+	}
+	for _, d := range decisions {
+		if d.Allow && d.Always {
+			if err := s.allowTool(r, d.Call); err != nil {
+				return err
+			}
+		}
+		r.decisions.TryPut(d)
 	}
 	s.unfinished = nil
 	s.launch(r, InResume)
@@ -169,10 +182,7 @@ func (r *run) reconcile() (Input, error) {
 	if len(tx.Calls) > 0 {
 		return r.awaitOutcome(tx)
 	}
-	first := 0
-	for first < len(r.calls) && r.calls[first].message {
-		first++
-	}
+	first := r.nextCall()
 	if first == len(r.calls) {
 		return InStepDone, nil
 	}
@@ -262,6 +272,8 @@ func (c *call) lost() {
 // dangling says what is known of a call that a crash left without a result.
 func dangling(c *call) *tools.Error {
 	switch {
+	case c.row.Status == CallWaiting:
+		return &tools.Error{Code: tools.CodeNotRun, Message: "not run: it waited for the user, who did something else"}
 	case c.row.Status != CallStarted && c.row.Status != CallUnknown:
 		return &tools.Error{Code: tools.CodeNotRun, Message: "not run: the program stopped before"}
 	case c.row.Effect == tools.ReadOnly || c.row.Effect == tools.OwnData:

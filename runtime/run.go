@@ -57,8 +57,11 @@ type run struct {
 	left       bool          // stopped where it was, to be resumed
 	broken     error         // the store would not take it; what is stored is the truth
 
+	decisions *clock.Queue[Decision]
+
 	mu      sync.Mutex
 	stopped Reason
+	waits   bool // for the user's word
 }
 
 // reply is one whole model reply.
@@ -70,15 +73,16 @@ type reply struct {
 
 // call is one tool call of the current step.
 type call struct {
-	row     CallRow
-	tool    tools.Tool
-	ready   bool // its result is known
-	result  tools.Result
-	output  tools.Output
-	took    time.Duration
-	before  bool // started by an earlier process, and nothing is known of it yet
-	saved   bool // the call's row holds the result
-	message bool // the tool message is stored
+	row      CallRow
+	tool     tools.Tool
+	ready    bool // its result is known
+	result   tools.Result
+	output   tools.Output
+	took     time.Duration
+	approved bool // the user's word is stored
+	before   bool // started by an earlier process, and nothing is known of it yet
+	saved    bool // the call's row holds the result
+	message  bool // the tool message is stored
 }
 
 // span is a range of calls, to exclusive.
@@ -108,7 +112,7 @@ type CallRecord struct {
 func newRun(s *session, row RunRow) *run {
 	r := &run{
 		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock), began: s.eng.cfg.Clock.Now(), base: row.Usage.Active,
-		used: map[string]bool{}, unavailable: map[string]int{},
+		used: map[string]bool{}, unavailable: map[string]int{}, decisions: clock.NewQueue[Decision](s.eng.cfg.Clock, decisionBound),
 	}
 	if d := row.Budget.Deadline; d > 0 {
 		r.ctx, r.cancel = s.eng.cfg.Clock.WithTimeout(context.Background(), d)
@@ -248,6 +252,8 @@ func (r *run) perform(do Effect) (Input, error) {
 		return r.checkpoint()
 	case DoReconcile:
 		return r.reconcile()
+	case DoAsk:
+		return r.askUser()
 	case DoVerify:
 		return r.verify()
 	case DoClose:

@@ -241,6 +241,10 @@ func (s *session) submit(text string) error {
 	if err := s.fits(text); err != nil {
 		return err
 	}
+	if r := s.running(); r != nil && r.isWaiting() {
+		// The user went on without answering: the calls that wait are answered as not run, then this is the next turn.
+		r.stop(ReasonSuperseded)
+	}
 	if s.busy() {
 		return s.queue(text)
 	}

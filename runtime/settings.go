@@ -29,6 +29,10 @@ func (s *session) set(c Setting) error {
 	case c.Fold != nil:
 		s.foldWord.TryPut(*c.Fold)
 		return nil
+	case len(c.Decide) > 0 && c.Resume == nil:
+		return s.decideCalls(c.Decide)
+	case c.ToolRule != nil:
+		return s.setRule(*c.ToolRule)
 	case c.Pin != "":
 		return s.pin(c.Pin)
 	case c.Unpin != "":
@@ -37,7 +41,7 @@ func (s *session) set(c Setting) error {
 		s.stopRun(ReasonPaused)
 		return nil
 	case c.Resume != nil:
-		return s.settle(*c.Resume, c.Outcomes)
+		return s.settle(*c.Resume, c.Outcomes, c.Decide)
 	}
 	return nil
 }

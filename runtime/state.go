@@ -54,6 +54,7 @@ const (
 	ReasonEmpty       Reason = "empty_reply"
 	ReasonUnknownTool Reason = "unknown_tool"
 	ReasonCheck       Reason = "check"
+	ReasonSuperseded  Reason = "superseded"
 	ReasonStore       Reason = "store"
 	ReasonOutcome     Reason = "outcome_unknown"
 	ReasonGivenUp     Reason = "given_up"

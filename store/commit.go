@@ -87,6 +87,7 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 		func() error { return t.changeInbox(tx) },
 		func() error { return t.fold(tx) },
 		func() error { return t.changePins(tx) },
+		func() error { return t.addApprovals(tx) },
 		func() error { return t.addEvents(tx, c) },
 		func() error { return t.remember(tx, c, slot) },
 	}

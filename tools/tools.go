@@ -149,3 +149,9 @@ type Tool interface {
 	// Probe tells what became of a started call; ok is false for tools that cannot tell.
 	Probe(ctx context.Context, call Call, args json.RawMessage) (out Output, ran, ok bool, err error)
 }
+
+// Previewer is a tool that can say what a call would do, for the question whether it may: the diff of a file. It changes
+// nothing.
+type Previewer interface {
+	Preview(ctx context.Context, call Call, args json.RawMessage) (string, error)
+}

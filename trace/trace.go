@@ -226,9 +226,19 @@ type RunEndData struct {
 
 // ApprovalData is a question to the user, or its answer.
 type ApprovalData struct {
-	Phase  string `json:"phase"` // asked decided
+	Phase string `json:"phase"` // asked decided
+	// ID is the call's row; CallID is the provider's.
+	ID     string `json:"id"`
 	CallID string `json:"call_id"`
 	Tool   string `json:"tool"`
+	Effect string `json:"effect,omitempty"`
+	// Arguments are what would run, Preview what the tool says that it would do.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Preview   string          `json:"preview,omitempty"`
+	// Place and Of number the questions that stand at once.
+	Place int `json:"place,omitempty"`
+	Of    int `json:"of,omitempty"`
+	// Answer is allow or deny.
 	Answer string `json:"answer,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

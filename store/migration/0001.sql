@@ -186,6 +186,7 @@ CREATE TABLE approvals (
   decided_at INTEGER
 ) STRICT;
 CREATE INDEX approvals_session ON approvals (session_id);
+CREATE INDEX approvals_run ON approvals (run_id);
 
 CREATE TABLE artifacts (
   handle     TEXT PRIMARY KEY NOT NULL,

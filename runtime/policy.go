@@ -1,0 +1,144 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"vitrine/tools"
+)
+
+// Rule says what has to happen before a tool runs.
+type Rule string
+
+// The rules.
+const (
+	RuleAuto Rule = "auto" // it runs
+	RuleAsk  Rule = "ask"  // the user is asked
+	RuleDeny Rule = "deny" // it does not run
+)
+
+// Policy decides by tool, then by effect. It blocks execution; it never takes a tool's schema out of the prompt.
+type Policy struct {
+	Tools   map[string]Rule       `json:"tools,omitempty"`
+	Effects map[tools.Effect]Rule `json:"effects,omitempty"`
+}
+
+// DefaultPolicy lets run what changes nothing outside, and asks before everything else.
+func DefaultPolicy() *Policy {
+	return &Policy{Effects: map[tools.Effect]Rule{
+		tools.ReadOnly: RuleAuto, tools.OwnData: RuleAuto,
+		tools.Idempotent: RuleAsk, tools.Probeable: RuleAsk, tools.SideEffect: RuleAsk,
+	}}
+}
+
+// CheckRule says whether a rule is one.
+func CheckRule(r Rule) error {
+	switch r {
+	case RuleAuto, RuleAsk, RuleDeny:
+		return nil
+	}
+	return fmt.Errorf("%q is not auto, ask or deny", r)
+}
+
+// rule is the policy's word on a tool; without a policy everything runs.
+func (p *Policy) rule(tool string, effect tools.Effect) Rule {
+	if p == nil {
+		return RuleAuto
+	}
+	if r, ok := p.Tools[tool]; ok {
+		return r
+	}
+	if r, ok := p.Effects[effect]; ok {
+		return r
+	}
+	return RuleAsk
+}
+
+// ToolRule is a rule of one tool in one session; an empty rule goes back to the policy.
+type ToolRule struct {
+	Tool string
+	Rule Rule
+}
+
+// ToolInfo is a tool as a session may use it.
+type ToolInfo struct {
+	Name, Description string
+	Effect            tools.Effect
+	Rule              Rule
+	// Own says that the rule is the session's.
+	Own bool
+}
+
+// settings is what a session row keeps as settings.
+type settings struct {
+	Tools map[string]Rule `json:"tools,omitempty"`
+}
+
+func (s *session) settings() settings {
+	s.mu.Lock()
+	raw := s.row.Settings
+	s.mu.Unlock()
+	var v settings
+	if len(raw) > 0 {
+		_ = json.Unmarshal(raw, &v) // written by us; what cannot be read counts as not set
+	}
+	return v
+}
+
+// rule is what holds for a tool in this session.
+func (s *session) rule(tool string, effect tools.Effect) Rule {
+	base := s.eng.cfg.Policy.rule(tool, effect)
+	if r, ok := s.settings().Tools[tool]; ok && base != RuleDeny {
+		return r // what the configuration forbids no session allows
+	}
+	return base
+}
+
+// setRule changes a tool's rule for this session. It is safe while a run waits for the user, and at no other time of a run.
+func (s *session) setRule(c ToolRule) error {
+	if c.Rule != "" {
+		if err := CheckRule(c.Rule); err != nil {
+			return err
+		}
+	}
+	if _, unknown := s.eng.cfg.Registry.Get(c.Tool); unknown != nil {
+		return unknown
+	}
+	v := s.settings()
+	if v.Tools == nil {
+		v.Tools = map[string]Rule{}
+	}
+	if c.Rule == "" {
+		delete(v.Tools, c.Tool)
+	} else {
+		v.Tools[c.Tool] = c.Rule
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write the settings of session %s: %w", s.id, err)
+	}
+	tx := s.tx()
+	tx.Settings = raw
+	if _, err := s.commit(tx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.row.Settings = raw
+	s.mu.Unlock()
+	return nil
+}
+
+// toolInfos lists the tools with what holds for them here.
+func (s *session) toolInfos() []ToolInfo {
+	own := s.settings().Tools
+	var out []ToolInfo
+	for _, name := range s.eng.cfg.Registry.Names() {
+		t, unknown := s.eng.cfg.Registry.Get(name)
+		if unknown != nil {
+			continue
+		}
+		_, set := own[name]
+		out = append(out, ToolInfo{Name: name, Description: t.Description(), Effect: t.Effect(), Rule: s.rule(name, t.Effect()), Own: set})
+	}
+	return out
+}
