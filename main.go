@@ -126,7 +126,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	client, closeClient := w.model(cfg, clk, o)
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
-		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks,
+		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks, Policy: policy(cfg),
 		Memory: st, Summarize: assets.SummarizePrompt(),
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
@@ -160,9 +160,24 @@ func (w wiring) limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 		l.Fold = runtime.FoldAsk // a run without the screen has nobody to ask
 	}
 	if o.Headless {
+		l.Headless = true
 		l.ParkLimit = cmp.Or(w.park, parkLimit)
 	}
 	return l
+}
+
+// policy says what may run unasked: the default, with the configuration's rules over it.
+func policy(cfg config.Config) *runtime.Policy {
+	p := runtime.DefaultPolicy()
+	p.Tools = map[string]runtime.Rule{}
+	for name, rule := range cfg.ToolPolicy {
+		if _, effect := p.Effects[tools.Effect(name)]; effect {
+			p.Effects[tools.Effect(name)] = runtime.Rule(rule)
+		} else {
+			p.Tools[name] = runtime.Rule(rule)
+		}
+	}
+	return p
 }
 
 // system is the system prompt: ours, and what the project in this folder says to agents. Too much of that is cut at the end

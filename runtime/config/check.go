@@ -55,6 +55,20 @@ func checkCompact(s string) error {
 	return errors.New("must be auto, ask or off")
 }
 
+// parsePolicy reads rules as name=rule with commas between them. Whether a name is a tool's or an effect's is not known here.
+func parsePolicy(s string) (map[string]string, error) {
+	rules := map[string]string{}
+	for part := range strings.SplitSeq(s, ",") {
+		name, rule, ok := strings.Cut(strings.TrimSpace(part), "=")
+		name, rule = strings.TrimSpace(name), strings.TrimSpace(rule)
+		if !ok || name == "" || rule != "auto" && rule != "ask" && rule != "deny" {
+			return nil, errors.New("must be tool or effect = auto, ask or deny, with commas between them")
+		}
+		rules[name] = rule
+	}
+	return rules, nil
+}
+
 // checkKey looks for what cannot stand in a header; the text of a key never goes into the message.
 func checkKey(s string) error {
 	for _, r := range s {

@@ -56,6 +56,8 @@ type Config struct {
 	MaxRawTurns  int
 	MaxCtxTokens int
 	Compact      CompactMode
+	// ToolPolicy is the rule (auto, ask, deny) of tools and effects by name; nil when nobody set one.
+	ToolPolicy map[string]string
 
 	DBPath          string
 	TracePath       string

@@ -133,6 +133,13 @@ func agentTable() []setting {
 		{name: "AGENT_COMPACT", def: string(CompactAuto),
 			doc:   "When the context is folded: auto, ask, or off.",
 			parse: func(c *Config, s string) error { c.Compact = CompactMode(s); return checkCompact(s) }},
+		{name: "AGENT_TOOL_POLICY", example: "write_file=auto,side_effect=deny",
+			doc:  "What may run unasked: a tool or an effect with auto, ask or deny, separated by commas.",
+			note: "Not set: what changes nothing outside runs, everything else asks. Effects: read_only, own_data, idempotent, probeable, side_effect.",
+			parse: func(c *Config, s string) (err error) {
+				c.ToolPolicy, err = parsePolicy(s)
+				return err
+			}},
 	}, fileTable()...)
 }
 

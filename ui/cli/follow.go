@@ -35,13 +35,14 @@ type follower struct {
 	runID, current string
 	// closing is the turn's last message; how it is printed depends on the end of the run, which comes after it.
 	closing *trace.AnswerData
-	told    bool // the user knows of a failure
+	asked   map[string]bool // questions that were told
+	told    bool            // the user knows of a failure
 	end     error
 	done    bool
 }
 
 func newFollower(c *command, app *App, id string, asJSON bool, ahead int) *follower {
-	return &follower{c: c, app: app, id: id, json: asJSON, ahead: ahead, sub: app.Feed.Subscribe(followBuffer)}
+	return &follower{c: c, app: app, id: id, json: asJSON, ahead: ahead, asked: map[string]bool{}, sub: app.Feed.Subscribe(followBuffer)}
 }
 
 func (f *follower) close() { f.sub.Close() }
@@ -158,6 +159,12 @@ func (f *follower) ours(ev trace.Event) {
 		f.closing = &d
 	case trace.ToolResultData:
 		f.progress("%s   %s", d.Tool, resultWord(d))
+	case trace.ApprovalData:
+		if d.Phase == "asked" && !f.asked[d.ID] {
+			f.asked[d.ID] = true
+			f.c.err.line("vitrine: %s waits for your word: %s", d.Tool, d.Arguments)
+			f.c.err.line("vitrine: vitrine run --session %s --approve %s | --deny %s", f.id, d.ID, d.ID)
+		}
 	case trace.RetryData:
 		f.c.err.line("vitrine: %s; attempt %d of %d failed, again in %.1f s", d.Cause, d.Attempt, d.Max, float64(d.WaitMS)/1000)
 	case trace.ErrorData:

@@ -4,19 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vitrine/runtime"
 )
 
-// resumeRun is `vitrine run --resume RUN`: it goes on with a run that was interrupted.
+// resumeRun is `vitrine run --resume RUN`, and --session ID with --approve or --deny: it goes on with a run that was interrupted
+// or that waits for the user's word.
 func (c *command) resumeRun(ctx context.Context, o *options, args []string) (err error) {
 	words, err := outcomes(o.outcomes)
 	if err != nil {
 		return err
 	}
-	if len(args) > 0 || o.session != "" {
-		return &UsageError{What: "--resume goes on with a run as it is", Do: "leave the prompt and --session out"}
+	switch {
+	case len(args) > 0:
+		return &UsageError{What: "a run that goes on takes no new prompt", Do: "leave the prompt out"}
+	case o.resume != "" && o.session != "":
+		return &UsageError{What: "--resume and --session name the same thing twice", Do: "leave one out"}
+	case o.resume == "" && o.session == "":
+		return &UsageError{What: "--approve and --deny need the session", Do: "name it with --session"}
 	}
 	cfg, err := c.load(o)
 	if err != nil {
@@ -30,26 +37,51 @@ func (c *command) resumeRun(ctx context.Context, o *options, args []string) (err
 		err = c.closeApp(app, err)
 		c.notices(app)
 	}()
-	id, err := sessionOf(ctx, app, o.resume)
-	if err != nil {
-		return err
+	id := o.session
+	if id == "" {
+		if id, err = sessionOf(ctx, app, o.resume); err != nil {
+			return err
+		}
 	}
 	snap, err := app.Agent.Open(ctx, id, false)
 	if err != nil {
 		return err
 	}
-	if snap.Run == nil || snap.Run.ID != o.resume {
+	switch {
+	case snap.Run == nil && o.resume == "":
+		return &UsageError{What: fmt.Sprintf("nothing waits in session %s", id)}
+	case snap.Run == nil || o.resume != "" && snap.Run.ID != o.resume:
 		return &UsageError{What: fmt.Sprintf("run %s of session %s is over", o.resume, id), Do: "vitrine run --session " + id + " starts another"}
 	}
+	decisions, err := o.decisions(snap.Calls)
+	if err != nil {
+		return err
+	}
 	f := newFollower(c, app, id, o.json, 0)
-	f.runID, f.seq = o.resume, snap.Seq
+	f.runID, f.seq = snap.Run.ID, snap.Seq
 	defer f.close()
 	c.stop.onFirst(func() { app.Agent.Cancel(id) })
 	yes := true
-	if err := app.Agent.Set(ctx, id, runtime.Setting{Resume: &yes, Outcomes: words}); err != nil {
-		return fmt.Errorf("resume run %s: %w", o.resume, err)
+	if err := app.Agent.Set(ctx, id, runtime.Setting{Resume: &yes, Outcomes: words, Decide: decisions}); err != nil {
+		return fmt.Errorf("resume run %s: %w", snap.Run.ID, err)
 	}
 	return f.follow(ctx)
+}
+
+// decisions are the words of --approve and --deny, on calls that wait.
+func (o *options) decisions(calls []runtime.CallRow) ([]runtime.Decision, error) {
+	waiting := map[string]bool{}
+	for _, c := range calls {
+		waiting[c.ID] = c.Status == runtime.CallWaiting
+	}
+	var out []runtime.Decision
+	for _, id := range append(slices.Clone(o.approve), o.deny...) {
+		if !waiting[id] {
+			return nil, &UsageError{What: fmt.Sprintf("no call %q waits for a word", id), Do: "the run that waits named its calls"}
+		}
+		out = append(out, runtime.Decision{Call: id, Allow: slices.Contains(o.approve, id) && !slices.Contains(o.deny, id), Reason: o.reason})
+	}
+	return out, nil
 }
 
 // sessionOf finds the session of a run.

@@ -30,6 +30,9 @@ type options struct {
 	resume  string
 	// outcomes are the user's words on calls whose outcome nobody knows.
 	outcomes []string
+	// approve and deny are calls of --session's run that wait for a word; reason goes with deny.
+	approve, deny []string
+	reason        string
 }
 
 const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.

@@ -25,7 +25,10 @@ The --expect flags say what the answer has to pass. One that does not goes back 
 most; then the run fails.
 
 --resume goes on with a run that was interrupted. A call with effects that was running then is not repeated by itself: the
-command names it and exits with 3, and --outcome says what became of it.`
+command names it and exits with 3, and --outcome says what became of it.
+
+A call that needs approval (AGENT_TOOL_POLICY) ends the command with 3, too; --approve CALL or --deny CALL with its --session
+goes on.`
 
 const (
 	// closeLimit bounds the end of the program: what does not end in it is left as after a crash, which the store survives.
@@ -43,7 +46,7 @@ func (c *command) runCommand(o *options) *cobra.Command {
   git diff | vitrine run -
   vitrine run --session notes --json "add a todo: submit the report"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.resume != "" {
+			if o.resume != "" || len(o.approve)+len(o.deny) > 0 {
 				return c.resumeRun(cmd.Context(), o, args)
 			}
 			return c.run(cmd.Context(), o, args)
@@ -55,6 +58,9 @@ func (c *command) runCommand(o *options) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines instead of the answer")
 	o.expect.flags(f)
 	f.StringVar(&o.resume, "resume", "", "go on with this interrupted run instead of starting one")
+	f.StringArrayVar(&o.approve, "approve", nil, "with --session or --resume: let this waiting call run, once")
+	f.StringArrayVar(&o.deny, "deny", nil, "with --session or --resume: do not let this waiting call run")
+	f.StringVar(&o.reason, "reason", "", "with --deny: what the model is told")
 	f.StringArrayVar(&o.outcomes, "outcome", nil, "with --resume: what became of a call, CALL=happened, CALL=not or CALL=again")
 	return cmd
 }
