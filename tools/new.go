@@ -18,6 +18,8 @@ type settings struct {
 	retries  *int
 	// probe is a func(context.Context, Call, In) (Output, bool, error); In is not known here.
 	probe any
+	// preview is a func(context.Context, Call, In) (string, error).
+	preview any
 }
 
 // WithDeadline bounds one attempt; the executor's default holds otherwise.
@@ -31,6 +33,12 @@ func WithRetry(n int) Option { return func(s *settings) { s.retries = &n } }
 // is its output. In must be the tool's.
 func WithProbe[In any](probe func(ctx context.Context, call Call, in In) (out Output, ran bool, err error)) Option {
 	return func(s *settings) { s.probe = probe }
+}
+
+// WithPreview gives the tool a function that says what a call would do without doing it, as Previewer describes. In must be the
+// tool's.
+func WithPreview[In any](preview func(ctx context.Context, call Call, in In) (string, error)) Option {
+	return func(s *settings) { s.preview = preview }
 }
 
 // New makes a tool from a typed function. The JSON Schema of the arguments comes from In, a struct: names and optional fields
@@ -65,6 +73,12 @@ func New[In any](name, description string, effect Effect, fn func(context.Contex
 			fail("the probe takes other arguments: %T", t.settings.probe)
 		}
 	}
+	if t.settings.preview != nil {
+		var ok bool
+		if t.preview, ok = t.settings.preview.(func(context.Context, Call, In) (string, error)); !ok {
+			fail("the preview takes other arguments: %T", t.settings.preview)
+		}
+	}
 	if effect == Probeable && t.probe == nil {
 		fail("a probeable tool needs WithProbe")
 	}
@@ -81,6 +95,7 @@ type typed[In any] struct {
 	effect            Effect
 	fn                func(context.Context, Call, In) (Output, error)
 	probe             func(context.Context, Call, In) (Output, bool, error)
+	preview           func(context.Context, Call, In) (string, error)
 	settings          settings
 	schema            json.RawMessage
 	root              *node
@@ -160,6 +175,22 @@ func (t *typed[In]) Probe(ctx context.Context, call Call, args json.RawMessage) 
 	}
 	out, ran, err = t.probe(ctx, call, in)
 	return out, ran, true, foreign(ctx, err)
+}
+
+// Preview is described at Previewer.
+func (t *typed[In]) Preview(ctx context.Context, call Call, args json.RawMessage) (string, error) {
+	in, e := t.arguments(args)
+	if e != nil {
+		return "", e
+	}
+	if t.preview == nil {
+		return "", nil
+	}
+	if call.Progress == nil {
+		call.Progress = func(string) {}
+	}
+	text, err := t.preview(ctx, call, in)
+	return text, foreign(ctx, err)
 }
 
 // foreign gives the error of a tool's function as Tool.Run promises it.

@@ -369,3 +369,34 @@ func TestForeignTool(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestPreview(t *testing.T) {
+	tool := echo[pathIn]("p", SideEffect, WithPreview(func(_ context.Context, call Call, in pathIn) (string, error) {
+		call.Progress("looking")
+		if in.Content == "no" {
+			return "", errors.New("disk on fire")
+		}
+		return "+ " + in.Path, nil
+	}))
+	show := func(tool Tool, args string) (string, error) {
+		return tool.(Previewer).Preview(t.Context(), Call{}, json.RawMessage(args))
+	}
+	if got, err := show(tool, `{"path":"a"}`); got != "+ a" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	for args, code := range map[string]Code{`{}`: CodeInvalidArgument, `{"path":"a","content":"no"}`: CodeInternal} {
+		var e *Error
+		if _, err := show(tool, args); !errors.As(err, &e) || e.Code != code {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	if got, err := show(echo[pathIn]("q", ReadOnly), `{"path":"a"}`); got != "" || err != nil {
+		t.Errorf("without a preview: %q, %v", got, err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a preview of other arguments is taken")
+		}
+	}()
+	echo[pathIn]("r", ReadOnly, WithPreview(func(context.Context, Call, noIn) (string, error) { return "", nil }))
+}

@@ -150,8 +150,11 @@ type Tool interface {
 	Probe(ctx context.Context, call Call, args json.RawMessage) (out Output, ran, ok bool, err error)
 }
 
-// Previewer is a tool that can say what a call would do, for the question whether it may: the diff of a file. It changes
-// nothing.
+// Previewer is what a tool may be besides: one that can say beforehand what a call would do, as text for the user who is asked
+// whether it may run. Tools that New makes are, with WithPreview or without.
 type Previewer interface {
+	// Preview gives some lines, such as a unified diff, in which nothing is hidden: characters that do not show are spelled out.
+	// It changes nothing, is empty when there is nothing to show, and gives the *Error that Run would when the call would be
+	// refused.
 	Preview(ctx context.Context, call Call, args json.RawMessage) (string, error)
 }
