@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"vitrine/runtime/clock"
 	"vitrine/runtime/prompt"
 	"vitrine/trace"
 )
@@ -118,8 +119,11 @@ func (s *session) foldNow() error {
 	s.mu.Lock()
 	s.folding = true
 	s.stopFold = cancel
+	ended := clock.NewLatch(s.eng.cfg.Clock)
+	s.foldEnded = ended
 	s.mu.Unlock()
 	s.eng.done.Go(func() {
+		defer ended.Open()
 		defer cancel()
 		err := f.fold()
 		end := func() { s.folded(f, err) }
@@ -151,10 +155,14 @@ func (s *session) folded(f *folder, err error) {
 	}
 	m := s.measure()
 	s.publish(trace.StateData{Meter: &m})
-	if s.unfinished == nil {
-		if err := s.startQueued(); err != nil {
-			s.tell(err)
-		}
+	s.mu.Lock()
+	hold := s.closing || s.shutting || s.lost
+	s.mu.Unlock()
+	if hold || s.unfinished != nil {
+		return
+	}
+	if err := s.startQueued(); err != nil {
+		s.tell(err)
 	}
 }
 
@@ -200,8 +208,9 @@ func (s *session) undoFold() error {
 	for _, m := range back {
 		used += m.Tokens
 	}
-	if limit := s.counter.Estimated(s.limit()); used > limit {
-		return &RefusedError{Why: fmt.Sprintf("the unfolded context would be about %d tokens, more than the %d of AGENT_MAX_CTX_TOKENS", used, s.limit())}
+	// The anchor says nothing of another window: what decides is the ratio alone, as after the undo.
+	if s.tokensOf(used) > s.limit() {
+		return &RefusedError{Why: fmt.Sprintf("the unfolded context would be about %d tokens, more than the %d of AGENT_MAX_CTX_TOKENS", s.tokensOf(used), s.limit())}
 	}
 	tx := s.tx()
 	tx.Fold = &Fold{
@@ -218,8 +227,11 @@ func (s *session) undoFold() error {
 	s.row.WindowFrom, s.row.KeepN, s.row.Summary = last.WasFrom, last.WasKeep, last.SummaryBefore
 	s.mu.Unlock()
 	s.window, s.lastFold = back, ""
-	if f := newestFold(folds[1:]); f != nil && f.ID != last.ID {
-		s.lastFold = f.ID
+	for _, f := range folds {
+		if f.UndoneAt == nil && f.ID != last.ID {
+			s.lastFold = f.ID
+			break
+		}
 	}
 	s.remember(old)
 	s.counter.Drop(false)

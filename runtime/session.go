@@ -56,8 +56,10 @@ type session struct {
 	shutting bool
 	cur      *run
 	stopFold context.CancelFunc // ends the fold that is on between turns
-	meter    trace.Meter
-	seq      int64 // of the newest event that is known to be stored
+	// foldEnded opens when the last fold between turns has ended and told so; nil when there was none.
+	foldEnded *clock.Latch
+	meter     trace.Meter
+	seq       int64 // of the newest event that is known to be stored
 }
 
 type unfinishedRun struct {
@@ -454,12 +456,29 @@ func (s *session) closeIdle(ctx context.Context) error {
 	s.closing = true
 	r := s.cur
 	s.mu.Unlock()
-	if r != nil {
-		if err := r.ended.Wait(ctx); err != nil {
-			return fmt.Errorf("wait for the run of session %s: %w", s.id, err)
-		}
+	if err := s.quiet(ctx, r); err != nil {
+		return fmt.Errorf("wait for the work of session %s: %w", s.id, err)
 	}
 	return s.do(ctx, s.release)
+}
+
+// quiet ends the fold between turns, if one is on, and waits for it and for the end of run r, nil for none.
+func (s *session) quiet(ctx context.Context, r *run) error {
+	s.mu.Lock()
+	stop, ended := s.stopFold, s.foldEnded
+	s.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	if ended != nil {
+		if err := ended.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	if r != nil {
+		return r.ended.Wait(ctx)
+	}
+	return nil
 }
 
 // shut ends the session with the engine: the run is stopped, the session released, the actor ends.
@@ -473,10 +492,8 @@ func (s *session) shut(reason Reason) {
 		r.stop(reason)
 	}
 	s.eng.done.Go(func() {
-		if r != nil {
-			if err := r.ended.Wait(context.Background()); err != nil {
-				return
-			}
+		if err := s.quiet(context.Background(), r); err != nil {
+			return
 		}
 		last := func() {
 			if err := s.release(); err != nil {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,7 +15,8 @@ import (
 // Bounds of what a summary is made of and may become.
 const (
 	maxSummaryBytes = 64 << 10
-	maxFoldedChars  = 6000 // of one message; the middle of a longer one is left out
+	maxFoldedChars  = 6000 // of one text of a message; the middle of a longer one is left out
+	minFoldedChars  = 100  // of each text, when a message has very many
 	minChunkTokens  = 800
 )
 
@@ -25,50 +27,91 @@ type foldedMessage struct {
 	Calls   []string `json:"calls,omitempty"`
 }
 
-// summarise has the model make the new summary, chunk by chunk when there is too much for one call.
+// summarise has the model make the new summary, chunk by chunk when there is too much for one call. What the chunks before
+// the last gave is kept as a fold before would have been: the model may answer with what is new only.
 func (f *folder) summarise(leaving []MessageRow) (prompt.Summary, error) {
 	limit := f.s.counter.Estimated(f.s.limit())
 	head := prompt.Estimate(f.s.eng.cfg.Summarize) + f.s.memoryTokens + f.s.reserve()
 	room := max(minChunkTokens, limit*9/10-head)
 	old := f.s.summary
-	var chunk []foldedMessage
+	var chunk []json.RawMessage
 	used := 0
-	var err error
 	for _, m := range leaving {
-		fm, cost := folded(m)
+		fm, cost, err := folded(m, room)
+		if err != nil {
+			return prompt.Summary{}, err
+		}
 		if used > 0 && used+cost > room {
-			if old, err = f.chunk(old, chunk); err != nil {
+			next, err := f.chunk(old, chunk)
+			if err != nil {
 				return prompt.Summary{}, err
 			}
+			old, _ = prompt.Merge(old, next, f.s.eng.cfg.Clock.Now())
 			chunk, used = nil, 0
 		}
 		chunk, used = append(chunk, fm), used+cost
 	}
-	return f.chunk(old, chunk)
+	next, err := f.chunk(old, chunk)
+	if err == nil && len(leaving) > len(chunk) {
+		next, _ = prompt.Merge(old, next, f.s.eng.cfg.Clock.Now())
+	}
+	return next, err
 }
 
-// folded gives a message as data for the summariser, and what it costs.
-func folded(m MessageRow) (foldedMessage, int) {
+// folded gives a message as data for the summariser, and what it costs: room at most, however many and long its calls are.
+func folded(m MessageRow, room int) (json.RawMessage, int, error) {
+	for most := maxFoldedChars; ; most /= 2 {
+		data, err := foldedWithin(m, most)
+		if err != nil {
+			return nil, 0, err
+		}
+		if cost := prompt.Estimate(string(data)); cost <= room || most <= minFoldedChars {
+			return data, cost, nil
+		}
+	}
+}
+
+// foldedWithin is folded with texts of most characters each.
+func foldedWithin(m MessageRow, most int) (json.RawMessage, error) {
 	content := m.Content
 	if m.PromptContent != nil {
 		content = *m.PromptContent
 	}
-	if r := []rune(content); len(r) > maxFoldedChars {
-		half := maxFoldedChars / 2
-		content = string(r[:half]) + "\n[…]\n" + string(r[len(r)-half:])
-	}
-	fm := foldedMessage{Role: string(m.Role), Content: content}
+	fm := foldedMessage{Role: string(m.Role), Content: withoutMiddle(content, most)}
 	for _, c := range m.ToolCalls {
-		fm.Calls = append(fm.Calls, c.Name+" "+c.Arguments)
+		fm.Calls = append(fm.Calls, c.Name+" "+withoutMiddle(c.Arguments, most))
 	}
-	return fm, prompt.Estimate(content) + 12*(1+len(m.ToolCalls))
+	return plainJSON(fm)
+}
+
+// withoutMiddle leaves the middle out of a text of more than most characters.
+func withoutMiddle(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most/2]) + "\n[…]\n" + string(r[len(r)-most/2:])
+}
+
+// plainJSON encodes v; a < stays one character, where json.Marshal makes six of it.
+func plainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("write what is to be summarised: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // chunk makes the summary of the old one and some messages: one call, and one more with the error when the reply is no summary.
-func (f *folder) chunk(old prompt.Summary, messages []foldedMessage) (prompt.Summary, error) {
-	data, err := json.Marshal(map[string]any{"memory": json.RawMessage(summaryOrEmpty(old)), "messages": messages})
+func (f *folder) chunk(old prompt.Summary, messages []json.RawMessage) (prompt.Summary, error) {
+	data, err := plainJSON(map[string]any{"memory": json.RawMessage(summaryOrEmpty(old)), "messages": messages})
 	if err != nil {
-		return prompt.Summary{}, fmt.Errorf("write what is to be summarised: %w", err)
+		return prompt.Summary{}, err
 	}
 	req := llm.Request{Model: f.model, Temperature: f.s.eng.cfg.Limits.Temperature, Messages: []llm.Message{
 		{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: f.s.eng.cfg.Summarize},
