@@ -238,6 +238,9 @@ func (r *run) restoreApprovals(ctx context.Context) error {
 			if a.CallID == c.row.ID && a.Answer == "allow" && a.Question == c.question() && c.row.Status == CallPending {
 				c.approved = true
 			}
+			if a.CallID == c.row.ID && a.Answer == "deny" && c.row.Status == CallDenied && !c.saved {
+				c.deny(a.Reason)
+			}
 		}
 	}
 	return nil

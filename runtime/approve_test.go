@@ -67,7 +67,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("ran before anybody was asked: %s", d)
 		}
 		q := b.questions()
-		if len(q) != 1 || q[0].Tool != "fire" || string(q[0].Arguments) != `{"text":"a"}` {
+		if len(q) != 2 || q[0].Tool != "fire" || string(q[0].Arguments) != `{"text":"a"}` || q[1].Place != 2 || q[1].Of != 2 {
 			t.Fatalf("questions = %+v", q)
 		}
 		b.decide(ctx, runtime.Decision{Call: "nothing", Allow: true}, runtime.Decision{Call: q[0].ID, Allow: true}, runtime.Decision{Call: q[0].ID, Allow: true})

@@ -189,6 +189,7 @@ func (r *run) admit(tx *Tx, from int) error {
 	to := r.batchEnd(from)
 	r.batch = span{from, to}
 	if r.rule(from, to) {
+		r.rule(to, len(r.calls)) // all questions of a reply stand at once
 		for _, c := range r.waitingCalls() {
 			tx.Calls = append(tx.Calls, c.row)
 		}

@@ -149,6 +149,8 @@ func (r *run) restore(rows []CallRow) {
 			if err := json.Unmarshal(row.Result, &c.result); err != nil {
 				c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeInternal, Message: "the stored result cannot be read"})
 			}
+		case row.Status == CallDenied: // decided, not yet told to the model
+			c.deny("")
 		case c.tool == nil:
 			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeUnknownTool, Message: "the tool is not here any more"}), CallNotRun)
 		}

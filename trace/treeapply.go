@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -225,6 +226,7 @@ func (t *Tree) toolResult(run *Node, e Event, d ToolResultData) {
 		status = Failed
 	}
 	switch {
+	case d.Status == "denied" && strings.HasPrefix(n.Outcome, deniedWord): // with the reason
 	case d.Summary != "":
 		n.Outcome = d.Summary
 	case d.Code != "":
@@ -269,7 +271,16 @@ func (t *Tree) sum(n *Node) {
 }
 
 func (t *Tree) approval(run *Node, e Event, d ApprovalData) {
-	n := t.callOf(run, d.CallID)
+	n := t.byID[callNode(d.ID)]
+	if n == nil {
+		n = t.callOf(run, d.CallID)
+	}
+	if n == nil && d.ID != "" && d.Tool != "" && d.Phase == "asked" { // it is asked about before it is started
+		n = t.add(t.step(run, e.Step, e.TS), &Node{
+			Kind: KindTool, ID: callNode(d.ID), callID: d.CallID, Title: d.Tool, Detail: string(d.Arguments), Status: Waiting, Start: e.TS,
+		})
+		t.closeStep(n.Parent)
+	}
 	if n == nil {
 		t.keep(run, e)
 		return
@@ -277,9 +288,21 @@ func (t *Tree) approval(run *Node, e Event, d ApprovalData) {
 	if d.Phase == "asked" && n.Open() {
 		n.Status, n.Outcome = Waiting, "waits for you"
 	} else if n.Open() {
-		n.Outcome = d.Answer
+		if n.Outcome = ""; d.Answer == "deny" {
+			n.Outcome = denied(d.Reason)
+		}
 	}
 	t.keep(n, e)
+}
+
+// deniedWord is what a denied call came to.
+const deniedWord = "denied"
+
+func denied(reason string) string {
+	if reason == "" {
+		return deniedWord
+	}
+	return deniedWord + ": " + reason
 }
 
 // callOf finds the newest call of a run by its row or by the provider's id.

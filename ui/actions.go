@@ -42,6 +42,8 @@ func commandTable() []command {
 		{title: "Show the context of the next request", chord: letter("c", "context"), run: func(m *Model, _ string) tea.Cmd { return m.openContext() }},
 		{title: "Pin a sentence, which no fold loses", slash: "pin", arg: "text", run: (*Model).pin},
 		{title: "Take a pin away", slash: "unpin", arg: "number or text", run: (*Model).unpin},
+		{title: "What tools may do in this session", slash: "tools", run: (*Model).openTools},
+		{title: "Go to what waits for you", chord: letter("a", "what waits"), run: func(m *Model, _ string) tea.Cmd { return m.nextWaiting() }},
 		{title: "Stop the run", run: func(m *Model, _ string) tea.Cmd { return m.page().cancelRun() }},
 		{title: "Show or hide the trace", chord: letter("t", "trace"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTrace) }},
 		{title: "Show or hide the todos", chord: letter("o", "todos"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTodos) }},
@@ -77,6 +79,9 @@ const (
 	kindContext  dialog.Kind = "context"
 	kindPart     dialog.Kind = "part"
 	kindFold     dialog.Kind = "fold"
+	kindApprove  dialog.Kind = "approve"
+	kindDeny     dialog.Kind = "deny"
+	kindTools    dialog.Kind = "tools"
 )
 
 // ending is what becomes of a run whose tab goes away.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -29,6 +30,9 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 		from := p.dialog
 		p.dialog = nil
 		cmd := m.picked(p, r)
+		if r.Kind == kindTools {
+			p.dialog = from // it shows the new rule
+		}
 		if p.dialog != nil && (r.Act == dialog.ActRename || r.Act == dialog.ActDelete) {
 			p.behind = from // who changes their mind is back in the list
 		}
@@ -63,6 +67,8 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 		return m.env.set(p.id, "change the model", runtime.Setting{Model: &r.ID})
 	case kindPins:
 		return m.env.set(p.id, "unpin", runtime.Setting{Unpin: r.ID})
+	case kindTools:
+		return p.nextRule(r.ID)
 	case kindSessions:
 		return m.pickedSession(p, r)
 	}
@@ -92,6 +98,9 @@ func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
 	if r.Kind == kindFind {
 		p.sought = r.Text
 		return p.find(-1)
+	}
+	if r.Kind == kindDeny {
+		return p.decide(runtime.Decision{Call: p.subject, Reason: strings.TrimSpace(r.Text)})
 	}
 	if m.find(p.subject) != nil {
 		return m.env.set(p.subject, "rename the session", runtime.Setting{Title: &r.Text})

@@ -129,6 +129,16 @@ func (e *env) withOlder(id string, s runtime.Snapshot) ([]runtime.MessageRow, er
 	return append(older, rows...), err
 }
 
+// openSoon reads a session in a moment, when what is under way has come to rest.
+func (e *env) openSoon(id string) tea.Cmd {
+	return func() tea.Msg {
+		if err := e.clk.Sleep(e.ctx, calmAfter); err != nil {
+			return nil
+		}
+		return e.open(id, false)()
+	}
+}
+
 // older pages in messages before n.
 func (e *env) older(id string, n int64) tea.Cmd {
 	return func() tea.Msg {

@@ -111,6 +111,9 @@ func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
 	case questionFold:
 		p.foldRows(add, mark)
 		return
+	case questionApprove:
+		p.approveRows(add, mark)
+		return
 	}
 	r := p.interrupted
 	when := ""
@@ -124,6 +127,10 @@ func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
 		fact += fmt.Sprintf(", step %d", r.Step)
 	}
 	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "INTERRUPTED  "), line.Say(theme.Text, fact)}, line.Say(theme.Faint, when+" "))
+	if p.question() == questionOutcome {
+		p.outcomeRow(add)
+		return
+	}
 	add([]line.Span{line.Say(theme.Text, "   Go on where it stopped?  "), line.Bold(theme.Accent, "y"), line.Say(theme.Text, " resume   "), line.Bold(theme.Accent, "x"), line.Say(theme.Text, " give up   new input gives it up too")})
 }
 

@@ -65,6 +65,7 @@ func (p *page) pinned(e trace.Event) {
 const (
 	resuming = "resume the run"
 	givingUp = "give the run up"
+	deciding = "answer for the call"
 )
 
 // changedBy is the end of a change.
@@ -73,7 +74,7 @@ func (p *page) changedBy(msg setMsg) tea.Cmd {
 	switch {
 	case errors.As(msg.err, &refused):
 		return p.tell(theme.Warn, msg.what+": "+refused.Why)
-	case msg.err != nil && (msg.what == resuming || msg.what == givingUp):
+	case msg.err != nil && (msg.what == resuming || msg.what == givingUp || msg.what == deciding):
 		return tea.Batch(p.fail(msg.what, msg.err), p.reload()) // the question is still open
 	case msg.err != nil:
 		return p.fail(msg.what, msg.err)
@@ -246,6 +247,8 @@ const (
 	noQuestion question = iota
 	questionResume
 	questionFold
+	questionApprove
+	questionOutcome
 )
 
 func (p *page) question() question {
@@ -254,6 +257,13 @@ func (p *page) question() question {
 		return noQuestion
 	case p.asking != nil:
 		return questionFold
+	case len(p.approve.unknown) > 0 && p.interrupted != nil:
+		return questionOutcome
+	case len(p.approve.waiting) > 0:
+		if p.approve.later {
+			return noQuestion
+		}
+		return questionApprove
 	case p.interrupted != nil:
 		return questionResume
 	}
@@ -274,6 +284,10 @@ func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 			cmd, _ := p.whole()
 			return cmd, true
 		}
+	case questionApprove:
+		return p.approveKey(k)
+	case questionOutcome:
+		return p.outcomeKey(k)
 	case questionResume:
 		var yes bool
 		switch {
@@ -283,13 +297,7 @@ func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		default:
 			return nil, false
 		}
-		p.interrupted, p.calm = nil, false
-		p.focusOn(paneInput)
-		what := givingUp
-		if yes {
-			what = resuming
-		}
-		return p.env.set(p.id, what, runtime.Setting{Resume: &yes}), true
+		return p.settle(yes, nil), true
 	}
 	return nil, false
 }

@@ -22,7 +22,7 @@ type KeyMap struct {
 	// ChordTab is the chord with a digit: that tab.
 	ChordTab key.Binding
 	// Keys of a question above the input.
-	Yes, No, GiveUp key.Binding
+	Yes, No, GiveUp, Always, Again key.Binding
 }
 
 // HelpGroup is one part of the help screen.
@@ -81,16 +81,18 @@ func DefaultKeyMap() KeyMap {
 		Find:       bind("/", "find in the chat", "/"),
 		FindNext:   bind("n", "found after", "n"),
 		FindBefore: bind("N", "found before", "N"),
-		Whole:      bind("v", "whole account of a fold", "v"),
+		Whole:      bind("v", "all of a fold, a question", "v"),
 		Zoom:       bind("z", "this pane alone", "z"),
 		ToInput:    bind("i", "to the input", "i"),
 		PaneHelp:   bind("?", "help", "?"),
 
 		ChordTab: bind("1 to 9", "that tab", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 
-		Yes:    bind("y", "yes: resume, fold", "y"),
-		No:     bind("n", "not now: no fold", "n"),
+		Yes:    bind("y", "yes: once, resume, fold", "y"),
+		No:     bind("n", "no: deny, no fold", "n"),
 		GiveUp: bind("x", "give up", "x"),
+		Always: bind("a", "always, this session", "a"),
+		Again:  bind("r", "run it again", "r"),
 	}
 }
 
@@ -115,6 +117,6 @@ func (k KeyMap) Groups() []HelpGroup {
 			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode,
 			k.Find, k.FindNext, k.FindBefore, k.Whole, k.Zoom, k.ToInput,
 		}},
-		{"asked", []key.Binding{k.Yes, k.No, k.Whole, k.GiveUp}},
+		{"asked", []key.Binding{k.Yes, k.No, k.Always, k.Whole, k.Again, k.GiveUp}},
 	}
 }

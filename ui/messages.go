@@ -56,6 +56,13 @@ type (
 		view runtime.ContextView
 		err  error
 	}
+	// toolsMsg is what holds for the tools of a session, perhaps after a change.
+	toolsMsg struct {
+		id     string
+		change bool
+		list   []runtime.ToolInfo
+		err    error
+	}
 	// followedMsg is what another process did in a session that it holds.
 	followedMsg struct {
 		id     string
@@ -119,6 +126,7 @@ func (m submittedMsg) session() string { return m.id }
 func (m withdrawnMsg) session() string { return m.id }
 func (m setMsg) session() string       { return m.id }
 func (m contextMsg) session() string   { return m.id }
+func (m toolsMsg) session() string     { return m.id }
 func (m followedMsg) session() string  { return m.id }
 func (m expiredMsg) session() string   { return m.id }
 func (m calmMsg) session() string      { return m.id }

@@ -34,6 +34,8 @@ type page struct {
 	inbox        []runtime.InboxRow
 	pins         []runtime.PinRow
 	interrupted  *runtime.RunRow
+	approve      approvals
+	tools        []runtime.ToolInfo // as listed last
 	asking       *trace.CompactData // a fold that waits for the user's word
 	unsaved      *trace.ErrorData   // an error that could not be stored: what is shown may not be saved
 	unseen       bool               // a run ended while the tab was hidden
@@ -130,7 +132,7 @@ func (p *page) whyNot() string {
 func (p *page) mark() tabMark {
 	failed := p.run.state == runtime.StateFailed || p.run.state == runtime.StateExhausted
 	switch {
-	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.question() != noQuestion:
+	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.held == 0 && len(p.approve.waiting) > 0, p.question() != noQuestion:
 		return markNeedsYou
 	case p.busy():
 		return markRunning
@@ -167,6 +169,10 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		if !s.Running && s.HeldBy == 0 {
 			p.interrupted = s.Run
 		}
+	}
+	p.approve.takeCalls(s, msg.events)
+	if p.focus == paneQuestion {
+		p.unfocusQuestion()
 	}
 	if strings.HasSuffix(p.said.text, askingWhether) {
 		if p.said.text = ""; p.held != 0 {
@@ -236,6 +242,11 @@ func (p *page) event(e trace.Event) tea.Cmd {
 		if d.Meter != nil {
 			p.gauge.set(*d.Meter, e.TS)
 		}
+		if d.Reason == string(runtime.ReasonOutcome) && p.held == 0 {
+			return p.env.openSoon(p.id) // the run was left, for a word on a call
+		}
+	case trace.ApprovalData:
+		return p.approval(d)
 	case trace.CompactData:
 		return p.compact(e, d)
 	case trace.RunStartData:
@@ -244,7 +255,8 @@ func (p *page) event(e trace.Event) tea.Cmd {
 			p.history.add(d.Input)
 		}
 	case trace.RunEndData:
-		p.interrupted, p.asking = nil, nil
+		p.interrupted, p.asking, p.approve = nil, nil, approvals{}
+		p.unfocusQuestion()
 		p.unseen = true
 		if p.said.text == stopping {
 			p.said.text = ""

@@ -31,6 +31,8 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		return p.follow(msg)
 	case contextMsg:
 		return p.inspect(msg)
+	case toolsMsg:
+		return p.listTools(msg)
 	case setMsg:
 		return p.changedBy(msg)
 	case expiredMsg:
@@ -108,7 +110,7 @@ func (p *page) wait(msg tea.Msg) {
 // focusOrder lists what can have the focus now.
 func (p *page) focusOrder() []pane {
 	order := []pane{paneInput}
-	if p.question() != noQuestion {
+	if p.question() != noQuestion || p.held == 0 && len(p.approve.waiting) > 0 {
 		order = append(order, paneQuestion)
 	}
 	for _, which := range []pane{paneChat, paneTrace, paneTodos} {
@@ -127,7 +129,11 @@ func (p *page) moveFocus(d int) {
 			at = i
 		}
 	}
-	p.focusOn(order[(at+d+len(order))%len(order)])
+	next := order[(at+d+len(order))%len(order)]
+	if next == paneQuestion {
+		p.approve.later = false
+	}
+	p.focusOn(next)
 }
 
 func (p *page) focusOn(which pane) {

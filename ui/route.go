@@ -7,6 +7,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"vitrine/runtime"
 	"vitrine/ui/theme"
 )
 
@@ -103,6 +104,8 @@ func (m *Model) escape() tea.Cmd {
 		p.try = -1
 		p.focusOn(paneInput)
 		p.deselect()
+	case "later":
+		return p.putAside()
 	case "unzoom":
 		m.env.panes.zoom = paneNone
 	case "stay":
@@ -119,6 +122,8 @@ func (m *Model) escapeDoes() string {
 	switch {
 	case p.complete.open():
 		return "close"
+	case p.question() == questionApprove && (p.focus == paneQuestion || p.focus == paneInput && p.edit.Empty()):
+		return "later"
 	case p.try >= 0 || p.focus != paneInput:
 		return "back"
 	case m.env.panes.zoom != paneNone:
@@ -137,6 +142,9 @@ const clearedText = "cleared; Up brings it back"
 // stopKey is Ctrl+C without a dialog: it cancels the run, else clears the input, else leaves when it comes twice.
 func (m *Model) stopKey() tea.Cmd {
 	p := m.page()
+	if p.question() == questionApprove && !m.quit.leaving {
+		return p.decide(runtime.Decision{Call: p.approve.waiting[0].ID})
+	}
 	if p.busy() && p.held == 0 && !m.quit.leaving {
 		return p.cancelRun()
 	}

@@ -43,6 +43,7 @@ func (m *Model) View() tea.View {
 func (m *Model) frame() (string, *tea.Cursor) {
 	p, s := m.page(), m.env.style
 	p.edit.SetWidth(m.w - inputIndent - 1)
+	p.lay.w, p.lay.h = m.w, m.h
 	dock := append(p.dockRows(m.w, m.notices), m.chordRows()...)
 	l := arrange(m.w, m.h, p.edit.Height(), len(dock), m.env.panes)
 	p.lay = l

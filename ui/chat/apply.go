@@ -423,15 +423,17 @@ func (v *View) state(d trace.StateData) {
 }
 
 func (v *View) approval(e trace.Event, d trace.ApprovalData) {
-	for _, t := range v.calls {
-		if t.at.Call != d.CallID || t.over() {
-			continue
-		}
-		if d.Phase == "asked" {
-			v.status(t, "waiting_approval", e.TS)
-		} else {
-			v.status(t, "pending", e.TS)
-		}
+	t := v.calls[d.ID]
+	switch {
+	case d.Phase == "asked" && t == nil: // it is asked about before it is started
+		v.toolCall(e, trace.ToolCallData{ID: d.ID, CallID: d.CallID, Tool: d.Tool, Arguments: d.Arguments, Status: "waiting_approval"})
+	case t == nil:
+	case d.Phase == "asked":
+		v.status(t, "waiting_approval", e.TS)
+	case d.Answer == "deny":
+		v.status(t, "denied", e.TS)
+	default:
+		v.status(t, "pending", e.TS)
 	}
 }
 

@@ -25,6 +25,7 @@ type toolBlock struct {
 	status   string // pending started done denied not_run interrupted unknown waiting_approval
 	ok       bool
 	code     string
+	reason   string // of a denial, clean
 	summary  string
 	progress string
 	result   json.RawMessage
@@ -79,8 +80,14 @@ func (b *toolBlock) outcome() span {
 	case "started":
 		return say(theme.Faint, b.progress)
 	case "waiting_approval":
-		return say(theme.Warn, "needs you")
-	case "unknown", "denied", "interrupted":
+		return say(theme.Warn, "waits for you")
+	case "denied":
+		text := b.status
+		if b.reason != "" {
+			text += ": " + b.reason
+		}
+		return say(theme.Warn, text)
+	case "unknown", "interrupted":
 		return say(theme.Warn, b.status)
 	case "not_run":
 		return say(theme.Warn, "not run")
@@ -200,6 +207,9 @@ func (b *toolBlock) takeResult(raw json.RawMessage) {
 	b.ok = r.OK
 	if r.Error != nil {
 		b.code = string(r.Error.Code)
+		if why, ok := strings.CutPrefix(r.Error.Message, "denied, not run: "); ok && why != "no reason given" {
+			b.reason = paint.CleanLine(why)
+		}
 		switch r.Error.Code {
 		case tools.CodeDenied, tools.CodeNotRun, tools.CodeInterrupted:
 			b.status = string(r.Error.Code)

@@ -247,6 +247,9 @@ func (v *View) sign(n *trace.Node) (string, theme.Role) {
 		return v.th.Spinner(v.phase), theme.Accent
 	case trace.Waiting:
 		if n.Kind == trace.KindTool {
+			if n.Outcome == "waits for you" {
+				return g.Question, theme.Warn
+			}
 			return g.Todo, theme.Faint
 		}
 		return g.Question, theme.Warn

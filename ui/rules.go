@@ -1,0 +1,80 @@
+package ui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/ui/dialog"
+	"vitrine/ui/theme"
+)
+
+// Here the user says what tools may do in a session.
+
+// openTools lists the tools with what holds for them here; Enter goes to the next rule.
+func (m *Model) openTools(string) tea.Cmd {
+	p := m.page()
+	if !p.writable() {
+		return p.tell(theme.Error, p.whyNot())
+	}
+	return m.env.tools(p.id, nil)
+}
+
+// tools reads the rules, after a change when there is one.
+func (e *env) tools(id string, change *runtime.ToolRule) tea.Cmd {
+	return func() tea.Msg {
+		if change != nil {
+			if err := e.opts.Agent.Set(e.ctx, id, runtime.Setting{ToolRule: change}); err != nil {
+				return toolsMsg{id: id, change: true, err: err}
+			}
+		}
+		v, err := e.opts.Agent.Context(e.ctx, id)
+		return toolsMsg{id: id, change: change != nil, list: v.Tools, err: err}
+	}
+}
+
+// listTools fills the list, or opens it.
+func (p *page) listTools(msg toolsMsg) tea.Cmd {
+	picker, open := p.dialog.(*dialog.Picker)
+	open = open && picker.Kind() == kindTools
+	switch {
+	case msg.err != nil:
+		return p.tell(theme.Text, "the rules of tools can be changed between turns: "+msg.err.Error())
+	case !open && (msg.change || p.dialog != nil):
+		return nil // closed meanwhile
+	}
+	p.tools = msg.list
+	items := make([]dialog.Item, 0, len(msg.list))
+	for _, t := range msg.list {
+		own, role := "", theme.Text
+		if t.Own {
+			own = "own"
+		}
+		if t.Rule != runtime.RuleAuto {
+			role = theme.Warn
+		}
+		items = append(items, dialog.Item{ID: t.Name, Label: t.Name, Terms: t.Description, Cells: []dialog.Cell{
+			{Text: string(t.Effect), Left: true, Role: theme.Faint}, {Text: string(t.Rule), Left: true, Role: role}, {Text: own, Left: true, Role: theme.Faint},
+		}})
+	}
+	if open {
+		picker.SetItems(items)
+		return nil
+	}
+	return tea.Batch(p.show(dialog.NewPicker(kindTools, "TOOLS", "there are no tools", items, false, p.env.dkeys), p.id),
+		p.tell(theme.Text, "Enter: the next rule for this session, auto, ask, deny, then the configuration's"))
+}
+
+// nextRule goes to the next rule of a tool.
+func (p *page) nextRule(name string) tea.Cmd {
+	for _, t := range p.tools {
+		if t.Name != name {
+			continue
+		}
+		next := map[runtime.Rule]runtime.Rule{runtime.RuleAuto: runtime.RuleAsk, runtime.RuleAsk: runtime.RuleDeny, runtime.RuleDeny: runtime.RuleAuto}[t.Rule]
+		if t.Own && t.Rule == runtime.RuleDeny {
+			next = "" // back to the configuration
+		}
+		return p.env.tools(p.id, &runtime.ToolRule{Tool: name, Rule: next})
+	}
+	return nil
+}
