@@ -261,7 +261,7 @@ func TestTreeOfUnhappyRuns(t *testing.T) {
 func TestApprovalIsFollowed(t *testing.T) {
 	s := (&script{run: "r", turn: 1}).in(1).at(0, ToolCallData{ID: "a", CallID: "x", Tool: "rm", Status: "pending"}).
 		at(1, ApprovalData{Phase: "asked", CallID: "x"}).at(1, StateData{State: "waiting_approval"}).
-		at(2, ApprovalData{Phase: "decided", CallID: "a", Answer: "denied"}).at(2, StateData{State: "executing"}).
+		at(2, ApprovalData{Phase: "decided", CallID: "a", Answer: "deny"}).at(2, StateData{State: "executing"}).
 		at(3, ApprovalData{Phase: "asked", CallID: "unknown"})
 	tree := treeOf(s.events...)
 	n := tree.Node("call/a")

@@ -155,7 +155,7 @@ func TestStates(t *testing.T) {
 	f.send(trace.ToolCallData{ID: "4", Tool: "denied", Arguments: json.RawMessage(`{}`), Status: "pending"})
 	f.send(trace.ToolResultData{ID: "4", Tool: "denied", Status: "denied"})
 	f.send(trace.ToolCallData{ID: "5", Tool: "ask", Arguments: json.RawMessage(`[1]`), Status: "pending"})
-	f.send(trace.ApprovalData{Phase: "asked", CallID: "5", Tool: "ask"})
+	f.send(trace.ApprovalData{Phase: "asked", ID: "5", CallID: "5", Tool: "ask"})
 	f.send(trace.ProgressData{ID: "1", Text: "line 7"})
 	v.Tick(3, t0.Add(1500*time.Millisecond))
 	golden(t, "running", screen(v))
