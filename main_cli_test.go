@@ -20,6 +20,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -408,11 +409,21 @@ func TestPanics(t *testing.T) {
 // What a project says to agents stands in the system prompt of every request; a long text is cut at the end of a line, and
 // what is no file is not read.
 func TestProjectNotes(t *testing.T) {
-	var system string
+	var (
+		mu   sync.Mutex
+		last string
+	)
 	server := strictServer(t, func(r llmtest.Request) llmtest.Reply {
-		system = r.Messages[0].Text()
+		mu.Lock()
+		defer mu.Unlock()
+		last = r.Messages[0].Text()
 		return llmtest.Answer("done")
 	})
+	sent := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return last
+	}
 	env := "OPENAI_BASE_URL=" + server.URL()
 	ask := func(notes string) {
 		t.Helper()
@@ -423,26 +434,26 @@ func TestProjectNotes(t *testing.T) {
 		vitrine(dir, "run", "hi").with(env).ok(t)
 	}
 	ask("")
-	plain := system
+	plain := sent()
 	ask("Use tabs.\nNever \xff push.\n")
-	if want := plain + "\n\nWhat this project says to agents (AGENTS.md):\nUse tabs.\nNever  push.\n"; system != want {
-		t.Errorf("%q", system)
+	if want := plain + "\n\nWhat this project says to agents (AGENTS.md):\nUse tabs.\nNever  push.\n"; sent() != want {
+		t.Errorf("%q", sent())
 	}
 	line := "Use tabs. 用制表符。\n"
 	ask(strings.Repeat(line, 1000))
 	kept := 8192 / len(line)
 	want := fmt.Sprintf("%s\n\nWhat this project says to agents (AGENTS.md, the first %d of %d bytes):\n%s",
 		plain, kept*len(line)-1, 1000*len(line), strings.TrimSuffix(strings.Repeat(line, kept), "\n"))
-	if system != want {
-		t.Errorf("%.200q", system[len(plain):])
+	if sent() != want {
+		t.Errorf("%.200q", sent()[len(plain):])
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command("mkfifo", filepath.Join(dir, "AGENTS.md")).CombinedOutput(); err != nil {
 		t.Skipf("no pipe: %s", out)
 	}
 	vitrine(dir, "run", "hi").with(env).ok(t)
-	if system != plain {
-		t.Errorf("%q", system)
+	if sent() != plain {
+		t.Errorf("%q", sent())
 	}
 }
 
