@@ -46,11 +46,22 @@ func readAll(t *testing.T, r io.Reader) (seqs []int64, bad []BadLine) {
 
 func readFile(t *testing.T, path string) ([]int64, []BadLine) {
 	t.Helper()
-	b, err := os.ReadFile(path)
+	return readAll(t, bytes.NewReader(readSet(t, path)))
+}
+
+// readSet gives the bytes of the file and of those that it was renamed to.
+func readSet(t *testing.T, path string) []byte {
+	t.Helper()
+	in, err := OpenFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return readAll(t, bytes.NewReader(b))
+	defer func() { _ = in.Close() }()
+	b, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // write has a writer write events to path, under the real clock.
@@ -415,7 +426,7 @@ func TestWhatDoesNotFitIsReadAgain(t *testing.T) {
 	equal(t, len(bad), 0)
 	var of []int64
 	gaps, other := 0, 0
-	b, _ := os.ReadFile(f.path)
+	b := readSet(t, f.path)
 	for e := range (Reader{}).Events(bytes.NewReader(b)) {
 		switch {
 		case e.Name == Gap:

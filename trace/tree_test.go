@@ -364,6 +364,18 @@ func TestFolds(t *testing.T) {
 	equal(t, len(tree.Roots), 3)
 }
 
+// What the summary took counts in its turn, once.
+func TestTokensOfAFold(t *testing.T) {
+	prompt, completion := 1000, 100
+	s := (&script{run: "r", turn: 2}).at(0, RunStartData{Model: "m"}).
+		at(1, CompactData{ID: "f", Phase: "started", Reason: "tokens"}).
+		at(5, CompactData{ID: "f", Phase: "summarised", Tokens: 500}).
+		at(6, CompactData{ID: "f", Phase: "committed", TokensBefore: 6300, TokensAfter: 2900, Tokens: 500}).
+		in(1).at(30, LLMCallData{Model: "m", LatencyMS: 20, StartedAt: ms(10), PromptTokens: &prompt, CompletionTokens: &completion})
+	tree := treeOf(s.events...)
+	equal(t, tree.Run("r").Tokens.Total(), 1600)
+}
+
 // The phases of a fold come as they happen and again when they are stored: that is one fold.
 func TestFoldToldTwice(t *testing.T) {
 	run := (&script{run: "r", turn: 2}).at(0, RunStartData{Model: "m"}).

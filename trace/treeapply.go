@@ -388,6 +388,10 @@ func (t *Tree) phase(n *Node, e Event, d CompactData) {
 		n.Outcome = fmt.Sprintf("%s to %s", FormatTokens(d.TokensBefore), FormatTokens(d.TokensAfter))
 	}
 	t.keep(n, e)
+	if d.Tokens > n.Tokens.Prompt { // told once when the summary is there, and again at the end
+		n.Tokens.Prompt = d.Tokens
+		t.sum(n)
+	}
 	switch d.Phase {
 	case "committed", "undone":
 		t.end(n, e.TS, OK)

@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"vitrine/runtime/clock"
+	"vitrine/trace/rotate"
 )
 
 const (
+	// DefaultMaxBytes and DefaultFiles bound the trace: so many files of so many bytes, the newest included.
+	DefaultMaxBytes = 10 << 20
+	DefaultFiles    = 3
 	// pendingBytes bounds the lines that wait while the file cannot be written.
 	pendingBytes = 4 << 20
 	// longestLine bounds one line; readers take longer ones.
@@ -29,20 +33,26 @@ type WriterConfig struct {
 	Clock clock.Clock
 	// MaxChars is the longest string within an event's data, in characters; 0 is no limit.
 	MaxChars int
+	// MaxBytes and Files bound the file and those that it is renamed to when it is full; 0 is the default of that name. A line
+	// that fits into no file is written without its data.
+	MaxBytes int64
+	Files    int
 	// OnState is told, once a change, that writing stopped and why, and that it goes on. It is called by Run and should
 	// not wait.
 	OnState func(stopped bool, err error)
 	// Read gives up to limit stored events of a session with a seq above after, in order: with it the writer gets again
 	// what did not fit on the way. Without it such events are missing and the file says so.
 	Read func(ctx context.Context, sessionID string, after int64, limit int) ([]Event, error)
-	// Fault is called with "jsonl.before" and "jsonl.after" around each write; an error before is a failed write.
+	// Fault is called with "jsonl.before" and "jsonl.after" around each write, and with "jsonl.rotate" before a full file is
+	// renamed; an error of the first and the last is a failed write.
 	Fault func(point string) error
 }
 
 // Writer appends events to the JSONL file: those with a sequence number, and retry. A file that cannot be written never
 // disturbs anything: the writer says so, keeps what it can, tries again, and marks the gap when it goes on.
 type Writer struct {
-	cfg WriterConfig
+	cfg  WriterConfig
+	file rotate.File
 
 	lines   [][]byte // encoded, with their line feeds
 	bytes   int
@@ -56,7 +66,17 @@ type Writer struct {
 
 // NewWriter makes a writer; it touches the file when there is something to write.
 func NewWriter(cfg WriterConfig) *Writer {
-	return &Writer{cfg: cfg, behind: map[string]int64{}, read: map[string]int64{}}
+	if cfg.MaxBytes <= 0 {
+		cfg.MaxBytes = DefaultMaxBytes
+	}
+	if cfg.Files <= 0 {
+		cfg.Files = DefaultFiles
+	}
+	file := rotate.File{Path: cfg.Path, What: "trace", MaxBytes: cfg.MaxBytes, Files: cfg.Files, Clock: cfg.Clock}
+	if cfg.Fault != nil {
+		file.Fault = func() error { return cfg.Fault("jsonl.rotate") }
+	}
+	return &Writer{cfg: cfg, file: file, behind: map[string]int64{}, read: map[string]int64{}}
 }
 
 // Run writes what sub delivers until ctx is done or sub is closed; what was delivered by then it still tries to write.
@@ -143,10 +163,12 @@ func (w *Writer) add(e Event) {
 
 func (w *Writer) encode(e Event) []byte {
 	data := cutStrings(EncodeData(e.Data), w.cfg.MaxChars)
-	if len(data) > longestLine {
+	line := append(encode(e, data), '\n')
+	if int64(len(line)) > min(longestLine, w.cfg.MaxBytes) {
 		data = fmt.Appendf(nil, `{"left_out":"%d bytes"}`, len(data))
+		line = append(encode(e, data), '\n')
 	}
-	return append(encode(e, data), '\n')
+	return line
 }
 
 // lose adds to the gap that is marked next.
@@ -162,18 +184,16 @@ func (w *Writer) lose(g GapData) {
 	w.gap.After = 0 // no longer of one session
 }
 
-// flush writes the gap, if any, and all lines in one go.
+// flush writes the gap, if any, and all lines.
 func (w *Writer) flush(ctx context.Context) {
 	if len(w.lines) == 0 && w.gap == nil {
 		return
 	}
-	var out []byte
-	gap := 0
+	out, gap := w.lines, 0
 	if w.gap != nil {
-		out = w.encode(Event{TS: w.cfg.Clock.Now(), Name: Gap, Data: *w.gap})
-		gap = len(out)
+		line := w.encode(Event{TS: w.cfg.Clock.Now(), Name: Gap, Data: *w.gap})
+		out, gap = slices.Concat([][]byte{line}, w.lines), len(line)
 	}
-	out = append(out, slices.Concat(w.lines...)...)
 	n, err := w.appendLines(ctx, out)
 	if n >= gap {
 		w.gap = nil
