@@ -74,6 +74,8 @@ func (p *page) changedBy(msg setMsg) tea.Cmd {
 	switch {
 	case errors.As(msg.err, &refused):
 		return p.tell(theme.Warn, msg.what+": "+refused.Why)
+	case errors.Is(msg.err, runtime.ErrNotFound) && strings.HasPrefix(msg.what, unpinning):
+		return p.tell(theme.Error, "there is no pin "+strings.TrimPrefix(msg.what, unpinning))
 	case msg.err != nil && (msg.what == resuming || msg.what == givingUp || msg.what == deciding):
 		return tea.Batch(p.fail(msg.what, msg.err), p.reload()) // the question is still open
 	case msg.err != nil:
@@ -122,8 +124,11 @@ func (m *Model) pin(arg string) tea.Cmd {
 	case arg == "":
 		return tea.Batch(p.setInput("/pin "), p.tell(theme.Text, "what no fold may lose: /pin TEXT"))
 	}
-	return m.env.set(p.id, "pin", runtime.Setting{Pin: arg})
+	return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: arg}), p.tell(theme.Text, "pinned: "+arg))
 }
+
+// unpinning says, with what was asked for behind it, what a setting was to do.
+const unpinning = "unpin "
 
 // unpin takes a pin away, by its number or text, or asks which.
 func (m *Model) unpin(arg string) tea.Cmd {
@@ -132,7 +137,7 @@ func (m *Model) unpin(arg string) tea.Cmd {
 	case !p.writable():
 		return p.tell(theme.Error, p.whyNot())
 	case arg != "":
-		return m.env.set(p.id, "unpin", runtime.Setting{Unpin: arg})
+		return m.env.set(p.id, unpinning+arg, runtime.Setting{Unpin: arg})
 	case len(p.pins) == 0:
 		return p.tell(theme.Text, "nothing is pinned; /pin TEXT pins a sentence")
 	}

@@ -232,6 +232,9 @@ func (v *View) foldFacts(n *trace.Node) []fact {
 	}
 	add(&facts, "memory", changed(all.Changes))
 	add(&facts, "pinned", strings.Join(all.Pinned, "; "))
+	if takenBack(n) {
+		return facts // nothing was summarised
+	}
 	took := theme.Duration(n.Duration(v.clock(n)))
 	if all.DurationMS > 0 {
 		took = theme.Duration(time.Duration(all.DurationMS) * time.Millisecond)

@@ -324,5 +324,7 @@ func TestFoldDetail(t *testing.T) {
 	v.Move(1)
 	if s := plain(v); !strings.Contains(s, "✓ fold undone") || !strings.Contains(s, "FOLD UNDONE") || !strings.Contains(s, "2,900 to 6,300") {
 		t.Errorf("after undo:\n%s", s)
+	} else if strings.Contains(s, "summary") || strings.Contains(s, "phase") {
+		t.Errorf("an undo has no summary:\n%s", s)
 	}
 }
