@@ -35,6 +35,7 @@ import (
 	"vitrine/tools"
 	"vitrine/tools/builtin"
 	"vitrine/trace"
+	"vitrine/trace/rotate"
 	"vitrine/ui"
 	"vitrine/ui/cli"
 )
@@ -332,7 +333,7 @@ func (n *notices) lines() []string {
 
 func logPanic(cfg config.Config, clk clock.Clock, where string, value any, stack []byte) {
 	text := fmt.Sprintf("%s panic in %s: %v\n%s\n", clk.Now().UTC().Format(time.RFC3339), where, value, stack)
-	_ = cli.AppendLog(cli.LogPath(cfg), text) // the run goes on and says that the call failed
+	_ = rotate.AppendLog(clk, cli.LogPath(cfg), text) // the run goes on and says that the call failed
 }
 
 // storeError marks what another path or other permissions would help.

@@ -19,6 +19,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"vitrine/runtime/clock"
+	"vitrine/trace/rotate"
 	"vitrine/ui/theme"
 )
 
@@ -129,10 +130,6 @@ func logPanic(opts Options, f *PanicError) (string, error) {
 	if path == "" {
 		path = filepath.Join(os.TempDir(), "vitrine.log")
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return path, err
-	}
-	_, err = fmt.Fprintf(file, "%s panic in %s: %v\n%s\n", opts.Clock.Now().UTC().Format(time.RFC3339), f.Where, f.Value, f.Stack)
-	return path, errors.Join(err, file.Close())
+	text := fmt.Sprintf("%s panic in %s: %v\n%s\n", opts.Clock.Now().UTC().Format(time.RFC3339), f.Where, f.Value, f.Stack)
+	return path, rotate.AppendLog(opts.Clock, path, text)
 }

@@ -10,10 +10,7 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 
 	"vitrine/runtime"
@@ -152,19 +149,6 @@ func (p Program) Execute(ctx context.Context, proc Process) (code int) {
 
 // crashed logs a panic and tells of it in one line.
 func (c *command) crashed(v any, stack []byte) { tellPanic(c.prog.Clock, c.err, c.logPath, v, stack) }
-
-// AppendLog appends text to the log file, which is for its owner only.
-func AppendLog(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the log: %w", err)
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write the log: %w", err)
-	}
-	return nil
-}
 
 // command is one call of the program.
 type command struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vitrine/runtime/clock"
+	"vitrine/trace/rotate"
 )
 
 // Fault is a panic of a goroutine in the background.
@@ -106,11 +107,11 @@ func tellPanic(clk clock.Clock, out *output, path string, v any, stack []byte) {
 	text := fmt.Sprintf("%s panic: %v\n%s\n", clk.Now().UTC().Format(time.RFC3339), v, stack)
 	err := errors.New("no log is known yet")
 	if path != "" {
-		err = AppendLog(path, text)
+		err = rotate.AppendLog(clk, path, text)
 	}
 	if err != nil {
 		path = filepath.Join(os.TempDir(), "vitrine.log")
-		err = AppendLog(path, text)
+		err = rotate.AppendLog(clk, path, text)
 	}
 	where := "the stack is in " + path
 	if err != nil {
