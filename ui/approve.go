@@ -110,7 +110,7 @@ func (p *page) approveKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch {
 	case key.Matches(k, keys.Yes):
 		return p.decide(runtime.Decision{Call: d.ID, Allow: true}), true
-	case key.Matches(k, keys.Always):
+	case key.Matches(k, keys.Always) && p.focus == paneQuestion: // never by the first letter of a message
 		return p.decide(runtime.Decision{Call: d.ID, Allow: true, Always: true}), true
 	case key.Matches(k, keys.No):
 		return p.show(dialog.NewPrompt(kindDeny, "DENY", "why, for the model; may be empty", "", p.env.dkeys), d.ID), true
@@ -253,11 +253,14 @@ func (p *page) approveRows(add func([]line.Span, ...line.Span), mark string) {
 			add(spans)
 		}
 	}
-	always, hide := " always here  ", " later"
-	if p.lay.w < 60 {
+	a, always, hide := "a", " always here  ", " later"
+	switch {
+	case p.lay.w < 60:
 		always, hide = " always  ", ""
+	case p.focus != paneQuestion:
+		a = "Tab a"
 	}
-	add([]line.Span{line.Bold(theme.Accent, " y"), line.Say(theme.Text, " once  "), line.Bold(theme.Accent, "a"), line.Say(theme.Text, always),
+	add([]line.Span{line.Bold(theme.Accent, " y"), line.Say(theme.Text, " once  "), line.Bold(theme.Accent, a), line.Say(theme.Text, always),
 		line.Bold(theme.Accent, "n"), line.Say(theme.Text, " deny  "), line.Bold(theme.Accent, "v"), line.Say(theme.Text, " all  "),
 		line.Bold(theme.Accent, "Esc"), line.Say(theme.Text, hide)})
 }
