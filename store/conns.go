@@ -56,6 +56,11 @@ func readerDSN(path string) string {
 	return dsn(path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_dqs": {"0"}, "_error_rc": {"1"}}, "busy_timeout(5000)")
 }
 
+// readerOnlyDSN reads a database that others have open, log included.
+func readerOnlyDSN(path string) string {
+	return dsn(path, url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_error_rc": {"1"}}, "busy_timeout(1000)")
+}
+
 // probeDSN reads a file that may not be ours and leaves no trace. It does not see the log.
 func probeDSN(path string) string {
 	return dsn(path, url.Values{"mode": {"ro"}, "immutable": {"1"}, "_error_rc": {"1"}})

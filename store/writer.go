@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"vitrine/runtime"
@@ -29,7 +30,9 @@ const (
 
 // job is one change, run in a savepoint of its own.
 type job struct {
-	run   func(t *txn) error
+	run func(t *txn) error
+	// alone, if set, is run in place of run, between two transactions.
+	alone func() error
 	state atomic.Int32
 	done  *clock.Latch
 	// err and events are the writer's until done is open.
@@ -115,9 +118,7 @@ func (s *Store) writeAll() {
 			}
 			batch = take(batch, j)
 		}
-		if len(batch) > 0 {
-			s.runBatch(batch)
-		}
+		s.runBatch(batch)
 	}
 	if err := s.shut(); err != nil {
 		s.notice("closing the database %s: %v", s.path, err)
@@ -132,8 +133,18 @@ func take(batch []*job, j *job) []*job {
 	return batch
 }
 
-// runBatch runs the jobs in one transaction, publishes and answers.
+// runBatch runs the jobs in one transaction, publishes and answers. Those that are to run alone divide it.
 func (s *Store) runBatch(batch []*job) {
+	if i := slices.IndexFunc(batch, func(j *job) bool { return j.alone != nil }); i >= 0 {
+		s.runBatch(batch[:i])
+		batch[i].err = batch[i].alone()
+		batch[i].done.Open()
+		s.runBatch(batch[i+1:])
+		return
+	}
+	if len(batch) == 0 {
+		return
+	}
 	err := s.commitBatch(context.Background(), batch)
 	if err != nil {
 		err = commitError(s.path, err)
