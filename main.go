@@ -102,7 +102,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if err != nil {
 		return nil, storeError(err)
 	}
-	app := &cli.App{Library: st, Notices: notes.lines, Close: st.Close}
+	app := &cli.App{Library: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Close: st.Close}
 	if o.ReadOnly {
 		return app, nil
 	}
@@ -345,6 +345,14 @@ func storeError(err error) error {
 	return &cli.StoreError{Err: err, Configuration: errors.As(err, &refused) || errors.As(err, &newer)}
 }
 
+// shrink gives space of the store back.
+func shrink(st *store.Store) func(context.Context) (cli.Space, error) {
+	return func(ctx context.Context) (cli.Space, error) {
+		s, err := st.Shrink(ctx)
+		return cli.Space(s), err
+	}
+}
+
 // inspect looks at the store for doctor.
 func inspect(ctx context.Context, cfg config.Config) cli.StoreState {
 	info, err := store.Inspect(ctx, cfg.DBPath)
@@ -359,6 +367,12 @@ func inspect(ctx context.Context, cfg config.Config) cli.StoreState {
 		s.Text = fmt.Sprintf("version %d, newest known %d", info.Version, info.Newest)
 		if info.Version < info.Newest {
 			s.Text += "; it is brought up to date when it is opened next"
+		}
+		if size, err := store.Measure(ctx, info.Path); err != nil {
+			s.Uncounted = err.Error()
+		} else {
+			s.Holds = &cli.StoreSize{Sessions: size.Sessions, Messages: size.Messages, Events: size.Events, Artifacts: size.Artifacts,
+				ArtifactBytes: size.ArtifactBytes, LogBytes: size.Log, FreeBytes: size.Free, Partial: size.Partial}
 		}
 	}
 	if s.Path == "" {

@@ -23,7 +23,8 @@ type OpenOptions struct {
 	// Headless is set for a run without a screen: the offline model answers at once, and a store that stays broken ends the
 	// run instead of being waited for.
 	Headless bool
-	// ReadOnly is set when only App.Library is used: no model client, no engine, no trace file. A store that does not exist
+	// ReadOnly is set when no session is opened and only App.Library, Prune and Shrink are used: no model client, no engine, no
+	// trace file. A store that does not exist
 	// is not made: Open then answers fs.ErrNotExist.
 	ReadOnly bool
 	// Checks are what the answer of the run has to pass; nil is nothing.
@@ -38,6 +39,10 @@ type App struct {
 	Library runtime.Library
 	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.
 	Screen func(ctx context.Context, o ScreenOptions) error
+	// Prune deletes those of the user's sessions that still are as listed and not in use, and says how many went with how many
+	// messages, also when it fails on the way. Shrink gives the space of what was deleted back to the disk.
+	Prune  func(ctx context.Context, user string, list []runtime.SessionInfo) (sessions int, messages int64, err error)
+	Shrink func(ctx context.Context) (Space, error)
 	// Notices are lines that the user should know of, such as that the trace file cannot be written.
 	Notices func() []string
 	// Close ends the engine, then the store, and waits for both. Running runs are cancelled.
@@ -107,9 +112,22 @@ type StoreState struct {
 	Path   string
 	Exists bool
 	Bytes  int64
+	// Holds is what is in it; nil when that is not known, of which Uncounted then tells.
+	Holds     *StoreSize
+	Uncounted string
 	// Text is one line: the schema's version, or what is wrong.
 	Text string
 	Err  error
+}
+
+// StoreSize is what the store holds, of all users.
+type StoreSize struct {
+	Sessions, Messages, Events, Artifacts int64
+	// ArtifactBytes is what the artifacts hold, LogBytes the size of the database's log, FreeBytes what within the database holds
+	// nothing.
+	ArtifactBytes, LogBytes, FreeBytes int64
+	// Partial says that what is only in that log is not counted.
+	Partial bool
 }
 
 // Program is the command line with what main wired into it. All fields but Crash are needed.

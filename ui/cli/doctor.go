@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"vitrine/runtime/config"
+	"vitrine/trace"
+	"vitrine/trace/rotate"
 )
 
-const longDoctor = `Print what holds and where it came from: configuration with keys masked, paths, the state of the store, the terminal and the
+const longDoctor = `Print what holds and where it came from: configuration with keys masked, paths, what the store holds, the terminal and the
 model endpoint. Nothing is changed, and nothing leaves the machine unless --check asks the endpoint for a sign of life.`
 
 func (c *command) doctorCommand(o *options) *cobra.Command {
@@ -41,7 +44,7 @@ func (c *command) doctor(ctx context.Context, o *options) error {
 	c.section("PROGRAM", [][]string{{"version", c.proc.Version}, {"user", cfg.User}, {"folder", c.proc.Folder}})
 	store := c.prog.Inspect(ctx, cfg)
 	c.section("PATHS", c.paths(cfg, store))
-	c.section("STORE", [][]string{{"state", store.Text}})
+	c.section("STORE", c.holds(cfg, store))
 	reach := c.endpoint(ctx, o, cfg)
 	c.section("TERMINAL", c.terminal())
 	rows := [][]string{}
@@ -84,6 +87,43 @@ func (c *command) paths(cfg config.Config, store StoreState) [][]string {
 		db += "   not there yet"
 	}
 	return [][]string{{"configuration", conf}, {"data", db}, {"trace", c.absolute(cfg.TracePath)}, {"log", c.absolute(LogPath(cfg))}}
+}
+
+// holds tells what the store and the files beside it hold.
+func (c *command) holds(cfg config.Config, store StoreState) [][]string {
+	rows := [][]string{{"state", store.Text}}
+	switch h := store.Holds; {
+	case h != nil:
+		database := bytesWord(store.Bytes)
+		if h.FreeBytes > 0 {
+			database += "   " + bytesWord(h.FreeBytes) + " of it free"
+		}
+		if h.LogBytes > 0 {
+			database += "   " + bytesWord(h.LogBytes) + " of log beside it"
+		}
+		if h.Partial {
+			database += ", which is counted when the store is opened next"
+		}
+		rows = append(rows, []string{"sessions", strconv.FormatInt(h.Sessions, 10)}, []string{"messages", strconv.FormatInt(h.Messages, 10)},
+			[]string{"events", strconv.FormatInt(h.Events, 10)},
+			[]string{"artifacts", strconv.FormatInt(h.Artifacts, 10) + "   " + bytesWord(h.ArtifactBytes)},
+			[]string{"database", database})
+	case store.Uncounted != "":
+		rows = append(rows, []string{"sessions", "not counted: " + store.Uncounted})
+	}
+	size := func(files int, bytes int64, err error) string {
+		switch {
+		case err != nil:
+			return "unknown: " + cause(err)
+		case files == 0:
+			return "none"
+		}
+		return bytesWord(bytes) + " in " + count(int64(files), "file")
+	}
+	most := func(files int, bytes int64) string { return fmt.Sprintf(", at most %d of %s", files, bytesWord(bytes)) }
+	return append(rows,
+		[]string{"trace", size(trace.FileSize(c.absolute(cfg.TracePath))) + most(trace.DefaultFiles, trace.DefaultMaxBytes)},
+		[]string{"log", size(rotate.LogSize(c.absolute(LogPath(cfg)))) + most(rotate.LogFiles, rotate.LogMaxBytes)})
 }
 
 func orNil(err error) error {

@@ -34,6 +34,11 @@ type fake struct {
 	opened    []string
 	closed    int
 	deleted   []string
+	tabs      runtime.Tabs
+	pruned    []runtime.SessionInfo
+	pruneErr  error
+	space     Space
+	shrinkErr error
 	set       []runtime.Setting
 	notices   []string
 	screen    func(ctx context.Context, o ScreenOptions) error
@@ -100,9 +105,21 @@ func (f *fake) DeleteSession(_ context.Context, id, _ string) error {
 	f.deleted = append(f.deleted, id)
 	return nil
 }
-func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error)   { return runtime.Tabs{}, nil }
+func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error)   { return f.tabs, nil }
 func (f *fake) SaveTabs(context.Context, string, runtime.Tabs) error { return nil }
 func (f *fake) Subscribe(buffer int) *trace.Subscription             { return f.bus.Subscribe(buffer) }
+
+// prune deletes all but sessions of the id "busy".
+func (f *fake) prune(_ context.Context, _ string, list []runtime.SessionInfo) (sessions int, messages int64, err error) {
+	for _, s := range list {
+		if s.ID != "busy" {
+			f.pruned = append(f.pruned, s)
+			sessions, messages = sessions+1, messages+s.Messages
+		}
+	}
+	return sessions, messages, f.pruneErr
+}
+func (f *fake) shrink(context.Context) (Space, error) { return f.space, f.shrinkErr }
 
 // store gives an event its seq and keeps it.
 func (f *fake) store(session, run string, d trace.Data) trace.Event {
@@ -162,7 +179,7 @@ func newBench(t *testing.T) *bench {
 		Clock: sim,
 		Open: func(_ context.Context, _ config.Config, _ clock.Clock, o OpenOptions) (*App, error) {
 			b.f.options = append(b.f.options, o)
-			return &App{Agent: b.f, Library: b.f, Feed: b.f, Screen: b.f.screen,
+			return &App{Agent: b.f, Library: b.f, Feed: b.f, Screen: b.f.screen, Prune: b.f.prune, Shrink: b.f.shrink,
 				Notices: func() []string { n := b.f.notices; b.f.notices = nil; return n },
 				Close:   func(context.Context) error { b.f.closed++; return nil }}, nil
 		},

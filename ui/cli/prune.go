@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vitrine/runtime"
+)
+
+// oldestDays bounds --older-than; it is some two hundred years.
+const oldestDays = 80_000
+
+const longPrune = `Delete sessions that nobody needs any more, and give the space back to the disk.
+
+Those go that have not changed for the given days, those beyond the newest N, or with both flags those of which both is so.
+A session that a process holds or that is open as a tab stays. The space is given back while no other process has the
+database open; else it is used for what is stored next, or given back by the next prune.`
+
+// Space is what came of giving space back.
+type Space struct {
+	// Freed is how many bytes smaller the database is, Left how many in it hold nothing.
+	Freed, Left int64
+	// Why says why nothing was given back although there is something.
+	Why string
+}
+
+// pruneOptions are the flags of sessions prune.
+type pruneOptions struct {
+	days, keep int
+	// What was given.
+	byAge, byCount bool
+}
+
+func (c *command) pruneCommand(o *options) *cobra.Command {
+	p := pruneOptions{}
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Delete old sessions and give their space back", Long: longPrune, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p.byAge, p.byCount = cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
+			if err := p.check(); err != nil {
+				return err
+			}
+			return c.prune(cmd.Context(), o, p)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&p.days, "older-than", 0, "delete what has not changed for this many `DAYS`")
+	f.IntVar(&p.keep, "keep", 0, "keep the newest `N`")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.json, "json", false, "print what went as a JSON object")
+	return cmd
+}
+
+func (p pruneOptions) check() error {
+	switch {
+	case !p.byAge && !p.byCount:
+		return &UsageError{What: "sessions prune needs to know what may go", Do: "give --older-than DAYS, --keep N, or both"}
+	case p.byAge && (p.days < 1 || p.days > oldestDays):
+		return &UsageError{What: fmt.Sprintf("--older-than %d: must be a whole number of days from 1 to %d", p.days, oldestDays)}
+	case p.byCount && p.keep < 0:
+		return &UsageError{What: fmt.Sprintf("--keep %d: must be a whole number from 0", p.keep)}
+	}
+	return nil
+}
+
+// prunable divides what the flags mean of a list, newest first: what may go, and how many stay because they are in use.
+func (p pruneOptions) prunable(list []runtime.SessionInfo, tabs []string, now time.Time) (gone []runtime.SessionInfo, used int) {
+	for i, s := range list {
+		switch {
+		case p.byCount && i < p.keep, p.byAge && now.Sub(s.UpdatedAt) < time.Duration(p.days)*24*time.Hour:
+		case s.HeldBy != 0, s.Own, slices.Contains(tabs, s.ID):
+			used++
+		default:
+			gone = append(gone, s)
+		}
+	}
+	return gone, used
+}
+
+// pruned is what `sessions prune --json` prints.
+type pruned struct {
+	Sessions int   `json:"sessions"`
+	Messages int64 `json:"messages"`
+	// Bytes is how much smaller the database is, FreeBytes what within it holds nothing, Why why that was not given back.
+	Bytes     int64  `json:"bytes"`
+	FreeBytes int64  `json:"free_bytes"`
+	Why       string `json:"why,omitempty"`
+	// InUse counts those that stay because a process or a tab has them.
+	InUse int `json:"in_use"`
+}
+
+func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err error) {
+	cfg, app, err := c.openLibrary(ctx, o, true) // no engine is needed
+	if err != nil {
+		return err
+	}
+	var r pruned
+	if app == nil {
+		return c.tellPruned(o, cfg.User, r)
+	}
+	defer func() { err = c.closeApp(app, err) }()
+	list, err := app.Library.Sessions(ctx, cfg.User)
+	if err != nil {
+		return fmt.Errorf("list the sessions: %w", err)
+	}
+	tabs, err := app.Library.Tabs(ctx, cfg.User)
+	if err != nil {
+		return fmt.Errorf("read the tabs: %w", err)
+	}
+	gone, used := p.prunable(list, tabs.Sessions, c.prog.Clock.Now())
+	r.InUse = used
+	if len(gone) > 0 && !o.yes {
+		ok, err := c.confirm(ctx, pruneQuestion(gone, cfg.User))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.err.line("nothing was deleted")
+			return nil
+		}
+	}
+	if r.Sessions, r.Messages, err = app.Prune(ctx, cfg.User, gone); err != nil {
+		c.err.line("%s deleted before it failed", were(r.Sessions, r.Messages))
+		return err
+	}
+	space, err := app.Shrink(ctx)
+	r.Bytes, r.FreeBytes, r.Why = space.Freed, space.Left, space.Why
+	r.InUse += len(gone) - r.Sessions // taken into use, or changed, while it was asked
+	if terr := c.tellPruned(o, cfg.User, r); err == nil {
+		err = terr
+	}
+	return err
+}
+
+// pruneQuestion says what is about to go.
+func pruneQuestion(list []runtime.SessionInfo, user string) string {
+	var messages int64
+	open := 0
+	for _, s := range list {
+		messages += s.Messages
+		if state := runtime.State(s.RunState); s.RunState != "" && !state.Terminal() {
+			open++
+		}
+	}
+	q := fmt.Sprintf("Delete %s (%s) of %s for good?", count(int64(len(list)), "session"), count(messages, "message"), user)
+	if open > 0 {
+		q += fmt.Sprintf(" %s in the middle of a turn that could be resumed.", stand(open, len(list)))
+	}
+	return q
+}
+
+func stand(n, of int) string {
+	switch {
+	case of == 1:
+		return "It stands"
+	case n == 1:
+		return "1 of them stands"
+	}
+	return fmt.Sprintf("%d of them stand", n)
+}
+
+func (c *command) tellPruned(o *options, user string, r pruned) error {
+	if o.json {
+		return c.jsonLine(r)
+	}
+	var parts []string
+	if r.Sessions == 0 {
+		parts = append(parts, "no session of "+user+" was to be deleted")
+	} else {
+		parts = append(parts, were(r.Sessions, r.Messages)+" deleted")
+	}
+	if r.InUse > 0 {
+		stay := "stay"
+		if r.InUse == 1 {
+			stay = "stays"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s, in use by a process or a tab", count(int64(r.InUse), "more session"), stay))
+	}
+	if r.Bytes > 0 {
+		parts = append(parts, "the database is "+bytesWord(r.Bytes)+" smaller")
+	}
+	if r.Why != "" {
+		parts = append(parts, bytesWord(r.FreeBytes)+" in the database are free and not given back: "+r.Why)
+	}
+	if r.Sessions > 0 {
+		parts = append(parts, "the trace file still tells of them")
+	}
+	c.out.line("%s", strings.Join(parts, "; "))
+	return nil
+}
+
+// were says how many sessions it is about.
+func were(sessions int, messages int64) string {
+	verb := "are"
+	if sessions == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%s (%s) %s", count(int64(sessions), "session"), count(messages, "message"), verb)
+}
+
+// count is a number with its noun.
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// bytesWord is a size in KB, MB or GB. What is there is never 0.
+func bytesWord(n int64) string {
+	const kb, mb, gb = 1 << 10, 1 << 20, 1 << 30
+	switch {
+	case n < mb:
+		return fmt.Sprintf("%d KB", (n+kb-1)/kb)
+	case n < gb:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/mb), ".0") + " MB"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/gb), ".0") + " GB"
+}
