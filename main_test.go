@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +26,10 @@ import (
 
 // TestMain puts the program into the PATH of all tests: a copy of this test binary that runs main when it is called vitrine.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "vitrine" {
+		// Whoever runs the tests may ignore the hangup (nohup does), and children inherit that; ours have to get it.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	testscript.Main(m, map[string]func(){"vitrine": main})
 }
 

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -68,6 +69,9 @@ func TestFromOS(t *testing.T) {
 
 // Each signal that asks to stop is passed on, once, and no more after stop; a broken pipe is not one of them.
 func TestOSSignals(t *testing.T) {
+	hup := make(chan os.Signal, 8)
+	signal.Notify(hup, syscall.SIGHUP) // whoever runs the tests may ignore it
+	defer signal.Stop(hup)
 	got := make(chan Signal, 8)
 	stop := OSSignals(func(s Signal) { got <- s })
 	for _, c := range []struct {
