@@ -156,6 +156,9 @@ func TestKilledAtEveryPoint(t *testing.T) {
 func thin(points []string) []string {
 	var out, chunks []string
 	for _, p := range points {
+		if strings.HasPrefix(p, "jsonl.") && !strings.HasSuffix(p, ":1") {
+			continue // how many events one write of the trace file holds is a matter of timing; the first is always there
+		}
 		if strings.HasPrefix(p, "chunk:") {
 			chunks = append(chunks, p)
 		} else {
