@@ -188,6 +188,25 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// The gap at the top of the screen goes with the block above it, also when an empty block stands between.
+func TestGapBehindAnEmptyBlock(t *testing.T) {
+	l := New(gap)
+	l.Append(&block{name: "e"}, &block{name: "n", rows: 5})
+	l.Home()
+	l.View()
+	above := &block{name: "a", rows: 2}
+	l.Prepend(above)
+	l.View()
+	l.SetSize(20, 2)
+	if d := cmp.Diff([]string{"", "n0"}, l.View()); d != "" {
+		t.Fatal(d)
+	}
+	above.rows, above.version = 0, above.version+1
+	if d := cmp.Diff([]string{"n0", "n1"}, l.View()); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestAnySequence(t *testing.T) { // B017
 	rapid.Check(t, func(t *rapid.T) {
 		l := New(gap)

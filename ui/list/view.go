@@ -53,8 +53,9 @@ func (l *List) layout() {
 	for j := i; l.follow && j < len(l.entries); j++ {
 		l.shown = append(l.shown, shown{j, l.entries[j].version})
 	}
-	// A gap at the very top is there only while the block above it is.
-	for j := l.topItem - 1; l.topRow < 0 && j >= 0; j-- {
+	// A gap at the very top is there only while the block above it is. It may be that of a later block, behind empty ones.
+	gapOnTop := len(placed) > 0 && placed[0].item == blank
+	for j := l.topItem - 1; gapOnTop && j >= 0; j-- {
 		l.shown = append(l.shown, shown{j, l.entries[j].version})
 		if l.entries[j].height > 0 {
 			break
