@@ -20,6 +20,11 @@ type Decision struct {
 	Always bool
 	// Reason of a denial goes to the model.
 	Reason string
+	// Arguments, one JSON object, take the place of the call's: it becomes another row, that is asked about again. What the
+	// tool's schema refuses is an error, and nothing changes.
+	Arguments string
+	// Result is the user's own answer in the tool's place, which does not run: JSON, or any text.
+	Result *string
 }
 
 // ApprovalRow is one question with its answer, as stored.

@@ -294,7 +294,8 @@ type Agent interface {
 	Withdraw(ctx context.Context, sessionID, inboxID string) (string, error)
 	// Set changes the session by itself: title, model, a todo.
 	Set(ctx context.Context, sessionID string, change Setting) error
-	// Context shows what the session's next request would hold; not while a turn runs.
+	// Context shows what the session's next request would hold; while a turn runs only where it stands still before a model
+	// call.
 	Context(ctx context.Context, sessionID string) (ContextView, error)
 	// Shutdown ends the engine: running runs are cancelled, or left to be resumed when leave is set.
 	Shutdown(ctx context.Context, leave bool) error
@@ -312,6 +313,13 @@ type Setting struct {
 	Decide []Decision
 	// ToolRule changes what a tool may do in this session.
 	ToolRule *ToolRule
+	// Break says where this session's runs stand still; it is kept with the session and releases nothing.
+	Break *Break
+	// Step goes on from where a run stands still, and says where it stands still next. With Resume it takes an interrupted run
+	// up that would stand still at once.
+	Step *Step
+	// StopCall is the row's id of a call that runs: it alone is stopped.
+	StopCall string
 	// Fold answers a fold that waits for the user's word.
 	Fold *bool
 	// Pin pins a sentence, Unpin takes the pin with that id or text away.
@@ -341,6 +349,10 @@ type Snapshot struct {
 	Folds []FoldRow
 	Meter trace.Meter
 	Seq   int64
+	// Break is where the session's runs stand still; Pause is set when the unfinished run stands before a model call, also when
+	// it stood there in an earlier process.
+	Break Break
+	Pause *trace.Pause
 	// HeldBy is the pid of the holder when it is another process.
 	HeldBy int
 	// Notice is something to tell the user at opening, such as that the last turn was interrupted.

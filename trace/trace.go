@@ -238,7 +238,10 @@ type ApprovalData struct {
 	// Place and Of number the questions that stand at once.
 	Place int `json:"place,omitempty"`
 	Of    int `json:"of,omitempty"`
-	// Answer is allow or deny.
+	// Cause is break for a call that the debugger holds and the policy would let run; empty when the policy asks.
+	Cause string `json:"cause,omitempty"`
+	// Answer is allow, deny, answer (the user's own result; the tool does not run) or edit (another call with other arguments
+	// takes its place and is asked about by itself).
 	Answer string `json:"answer,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -294,6 +297,19 @@ type StateData struct {
 	Reason string `json:"reason,omitempty"`
 	// Tokens and Budget are the context meter at this moment; Estimated is false when a report stands behind it.
 	Meter *Meter `json:"meter,omitempty"`
+	// Pause is set while the run stands still before a model call; the next state event without it tells that it went on.
+	Pause *Pause `json:"pause,omitempty"`
+}
+
+// Pause is what a run stands before that the debugger holds.
+type Pause struct {
+	// Step is the step that the call would begin.
+	Step  int    `json:"step"`
+	Model string `json:"model"`
+	// Messages is how many would be sent, New how many of them were not in the request before; Tokens estimates all of it.
+	Messages int `json:"messages"`
+	New      int `json:"new"`
+	Tokens   int `json:"tokens"`
 }
 
 // Meter is the context's use, in tokens.
