@@ -20,7 +20,7 @@ type Config struct {
 	Retries int
 	// RetryWait is the wait before the first retry, doubled before each further one; 0 is 250 ms.
 	RetryWait time.Duration
-	// Grace is how long a cancelled or late tool may take to say how far it came; 0 is 100 ms.
+	// Grace is how long a cancelled or late tool may take to say how far it came; 0 is 50 ms, so that Esc ends a run within 100.
 	Grace time.Duration
 	// MaxOutput bounds a result's data in bytes; 0 is 4 MiB.
 	MaxOutput int
@@ -66,7 +66,7 @@ func NewExecutor(clk clock.Clock, reg *Registry, cfg Config) *Executor {
 	}
 	set(&cfg.Deadline, 60*time.Second)
 	set(&cfg.RetryWait, 250*time.Millisecond)
-	set(&cfg.Grace, 100*time.Millisecond)
+	set(&cfg.Grace, 50*time.Millisecond)
 	if cfg.Retries == 0 {
 		cfg.Retries = 2
 	}
@@ -87,7 +87,7 @@ func (e *Executor) Registry() *Registry { return e.reg }
 //
 // Transient errors (Retryable, or CodeUnavailable) of tools that may run again are tried again after a wait. A panic becomes
 // CodeInternal. When ctx ends before the tool has started the code is CodeNotRun, later it is CodeInterrupted, and what the
-// tool did is unknown unless its effect excludes it.
+// tool did is unknown unless its effect excludes it. Data that a tool returns beside an error is kept in the result.
 //
 // A tool that ignores its context is left behind after Config.Grace: it goes on in its own goroutine until it ends, and what
 // it says then (progress, result, changes) is dropped.
@@ -123,7 +123,7 @@ func (e *Executor) execute(ctx context.Context, tool Tool, call Call, args json.
 				c.Message = fmt.Sprintf("%s (after %d attempts)", c.Message, attempt)
 				err = &c
 			}
-			return e.failed(tool, attempt, err)
+			return e.partial(e.failed(tool, attempt, err), out)
 		}
 		if e.clk.Sleep(ctx, e.cfg.RetryWait<<(attempt-1)) != nil {
 			return e.failed(tool, attempt, interrupted(tool))
@@ -174,9 +174,9 @@ func (e *Executor) attempt(ctx context.Context, tool Tool, call Call, args json.
 	case err == nil:
 		return out, nil
 	case errors.As(err, &te) && te != nil:
-		return Output{}, te
+		return out, te
 	case actx.Err() != nil:
-		return Output{}, e.ended(ctx, tool, deadline)
+		return out, e.ended(ctx, tool, deadline)
 	}
 	return Output{}, asError(err)
 }
@@ -244,6 +244,14 @@ func (e *Executor) failed(tool Tool, attempt int, err *Error) Outcome {
 	switch err.Code {
 	case CodeTimeout, CodeInterrupted, CodeUnavailable, CodeInternal, CodeOutcomeUnknown:
 		o.SideEffect = EffectUnknown
+	}
+	return o
+}
+
+// partial keeps the data that a tool returned beside its error, such as the output up to the interruption. Changes do not happen.
+func (e *Executor) partial(o Outcome, out Output) Outcome {
+	if r := bound(NewResult(out, nil), e.cfg.MaxOutput); r.OK {
+		o.Result.Data, o.Result.Truncated = r.Data, r.Truncated
 	}
 	return o
 }

@@ -98,10 +98,33 @@ func TestExecuteDeadline(t *testing.T) {
 					return Output{Data: "late"}, clk.Sleep(context.Background(), time.Hour)
 				}, tt.opts...)
 				o = e.Execute(context.Background(), deaf, Call{}, noArgs)
-				if o.Result.Error.Code != CodeTimeout || o.Duration != tt.wait+100*time.Millisecond || o.SideEffect != tt.side {
+				if o.Result.Error.Code != CodeTimeout || o.Duration != tt.wait+50*time.Millisecond || o.SideEffect != tt.side {
 					t.Errorf("%+v", o)
 				}
 			})
+		})
+	}
+}
+
+// B065: what an interrupted tool had said by then is kept; changes that it returned do not happen.
+func TestB065PartialOutputIsKept(t *testing.T) {
+	for _, code := range []error{nil, &Error{Code: CodeInterrupted, Message: "stopped in line 2"}} {
+		play(t, Config{}, func(clk clock.Clock, e *Executor) {
+			ctx, cancel := clk.WithCancel(context.Background())
+			clk.AfterFunc(time.Second, cancel)
+			o := e.Execute(ctx, tool(SideEffect, func(ctx context.Context, _ Call) (Output, error) {
+				err := clk.Sleep(ctx, time.Hour)
+				if code != nil {
+					err = code
+				}
+				return Output{Data: "line 1", Changes: []Change{TodoAdd{ID: "a", Text: "b"}}}, err
+			}), Call{}, noArgs)
+			if o.Result.OK || o.Result.Error.Code != CodeInterrupted || string(o.Result.Data) != `"line 1"` || len(o.Output.Changes) > 0 || o.SideEffect != EffectUnknown {
+				t.Errorf("%+v %+v", o, o.Result.Error)
+			}
+			if got := string(EncodeResult(o.Result)); !strings.Contains(got, `"data":"line 1"`) {
+				t.Error(got)
+			}
 		})
 	}
 }
@@ -131,7 +154,7 @@ func TestExecuteCancel(t *testing.T) {
 			ctx, cancel := clk.WithCancel(context.Background())
 			clk.AfterFunc(5*time.Second, cancel)
 			o := e.Execute(ctx, deaf, Call{Progress: func(string) { after++ }}, noArgs)
-			if o.Result.Error.Code != CodeInterrupted || o.Duration != 5100*time.Millisecond || o.SideEffect != tt.side || late != 0 {
+			if o.Result.Error.Code != CodeInterrupted || o.Duration != 5050*time.Millisecond || o.SideEffect != tt.side || late != 0 {
 				t.Errorf("%s: %+v", tt.effect, o)
 			}
 			// The straggler ends by itself and is not heard.
