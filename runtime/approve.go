@@ -32,7 +32,7 @@ type ApprovalRow struct {
 	ID, RunID, CallID string
 	// Question is the hash of the tool's name and arguments.
 	Question string
-	// Answer is "", "allow" or "deny".
+	// Answer is "allow", "deny", "answer" or "edit".
 	Answer, Reason string
 	AskedAt        time.Time
 	DecidedAt      *time.Time
@@ -41,8 +41,15 @@ type ApprovalRow struct {
 // previewLimit bounds what a tool shows before it runs, in bytes.
 const previewLimit = 16 << 10
 
-// decisionBound is how many decisions may wait for a run.
-const decisionBound = 64
+// wordBound is how many words of the user may wait for a run.
+const wordBound = 64
+
+// word is what the user says to a run that stands still: on a call, or to go on.
+type word struct {
+	Decision
+	// goOn is set for a step of the debugger; Call names what it stands before.
+	goOn bool
+}
 
 // rule applies the policy to the calls of a batch that are not decided yet. waiting says that the user has to be asked first.
 func (r *run) rule(from, to int) (waiting bool) {
@@ -55,11 +62,21 @@ func (r *run) rule(from, to int) (waiting bool) {
 		case RuleDeny:
 			c.deny("the configuration forbids this tool")
 		case RuleAsk:
-			c.row.Status = CallWaiting
+			c.row.Status, c.held = CallWaiting, false
 			waiting = true
 		}
 	}
 	return waiting
+}
+
+// ruleAll applies policy and debugger to the batch; when the user has to be asked by the policy, all questions of the reply
+// stand at once.
+func (r *run) ruleAll() (waiting bool) {
+	if r.rule(r.batch.from, r.batch.to) {
+		r.rule(r.batch.to, len(r.calls))
+		return true
+	}
+	return r.hold(r.batch.from, r.batch.to)
 }
 
 func (c *call) deny(reason string) {
@@ -90,7 +107,7 @@ func (r *run) askEvents() []trace.Event {
 	for i, c := range all {
 		evs = append(evs, r.event(trace.ApprovalData{
 			Phase: "asked", ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Effect: string(c.row.Effect),
-			Arguments: json.RawMessage(c.row.Arguments), Preview: r.preview(c), Place: i + 1, Of: len(all),
+			Arguments: json.RawMessage(c.row.Arguments), Preview: r.preview(c), Place: i + 1, Of: len(all), Cause: c.cause(),
 		}))
 	}
 	return evs
@@ -115,25 +132,25 @@ func (r *run) preview(c *call) string {
 // askUser waits until every waiting call is decided. Each word is committed when it comes, before anything runs. Where nobody
 // can answer the run is left as it is.
 func (r *run) askUser() (Input, error) {
+	if r.s.eng.cfg.Limits.Headless {
+		r.releaseHeld()
+	}
 	for _, ev := range r.askEvents() {
 		r.s.eng.cfg.Bus.Publish(ev) // who looks only now sees the question too
 	}
 	for len(r.waitingCalls()) > 0 {
-		d, ok := r.decisions.TryGet()
+		w, ok := r.words.TryGet()
 		if !ok {
 			if r.s.eng.cfg.Limits.Headless {
 				r.left = true
 				return "", nil
 			}
-			r.setWaiting(true)
 			var err error
-			d, err = r.decisions.Get(r.ctx)
-			r.setWaiting(false)
-			if err != nil {
+			if w, err = r.stand(r.waitingRows(), nil); err != nil {
 				return r.interruptedOrLeft(), nil
 			}
 		}
-		if err := r.decide(d); err != nil {
+		if err := r.decide(w); err != nil {
 			return "", err
 		}
 	}
@@ -141,8 +158,14 @@ func (r *run) askUser() (Input, error) {
 	if err := r.admit(&tx, r.nextCall()); err != nil {
 		return r.admitFailed(err)
 	}
+	if len(r.waitingCalls()) > 0 { // the debugger holds another one of the batch
+		return InAsk, r.commitAs(tx, StateWaitingApproval)
+	}
 	if err := r.commitAs(tx, StateExecuting); err != nil {
 		return "", err
+	}
+	if r.reason == ReasonCalls {
+		return InBudgetUsed, nil
 	}
 	return InDecided, nil
 }
@@ -157,88 +180,113 @@ func (r *run) nextCall() int {
 }
 
 // decide commits one word. A word on a call that does not wait, or not any more, changes nothing.
-func (r *run) decide(d Decision) error {
-	for _, c := range r.waitingCalls() {
-		if c.row.ID != d.Call {
+func (r *run) decide(w word) error {
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.ready || c.row.Status != CallWaiting || c.row.ID != w.Call {
 			continue
 		}
+		if w.goOn && !c.held {
+			return nil // a step of the debugger is no approval
+		}
 		now := r.s.eng.cfg.Clock.Now()
-		row := ApprovalRow{ID: r.s.eng.cfg.NewID(), RunID: r.row.ID, CallID: c.row.ID, Question: c.question(), Answer: "deny", Reason: d.Reason, AskedAt: now, DecidedAt: &now}
-		if d.Allow {
+		row := ApprovalRow{ID: r.s.eng.cfg.NewID(), RunID: r.row.ID, CallID: c.row.ID, Question: c.question(), Reason: w.Reason, AskedAt: now, DecidedAt: &now}
+		tx := r.s.tx()
+		asked := *c
+		switch {
+		case w.Arguments != "":
+			row.Answer = "edit"
+			if !r.edit(i, w.Arguments) {
+				return nil // it was checked when it was taken
+			}
+			tx.Calls = []CallRow{asked.replaced(now), c.row}
+		case w.Result != nil:
+			row.Answer = "answer"
+			c.answerByHand(*w.Result)
+			tx.Calls = []CallRow{c.row}
+		case w.Allow || w.goOn:
 			row.Answer = "allow"
 			c.row.Status, c.approved = CallPending, true
-		} else {
-			c.deny(d.Reason)
+			tx.Calls = []CallRow{c.row}
+		default:
+			row.Answer = "deny"
+			c.deny(w.Reason)
+			tx.Calls = []CallRow{c.row}
 		}
-		tx := r.s.tx()
-		tx.Calls, tx.Approvals = []CallRow{c.row}, []ApprovalRow{row}
+		tx.Approvals = []ApprovalRow{row}
 		tx.Events = []trace.Event{r.event(trace.ApprovalData{
-			Phase: "decided", ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Answer: row.Answer, Reason: d.Reason,
+			Phase: "decided", ID: row.CallID, CallID: c.row.CallID, Tool: c.row.Name, Answer: row.Answer, Reason: w.Reason, Cause: asked.cause(),
 		})}
+		if row.Answer == "edit" {
+			tx.Events = append(tx.Events, r.askEvents()...)
+		}
 		return r.commitAs(tx, StateWaitingApproval)
 	}
 	return nil
 }
 
-// setWaiting tells the actor that the run stands still for the user.
-func (r *run) setWaiting(on bool) {
-	r.mu.Lock()
-	r.waits = on
-	r.mu.Unlock()
-}
-
-// isWaiting says that the run stands still for the user's word.
-func (r *run) isWaiting() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.waits
-}
-
-// decideCalls hands words to the run that waits for them.
+// decideCalls hands words to the run that waits for them, after those that can be wrong were checked: an error is the user's
+// to read, and nothing of the words is taken.
 func (s *session) decideCalls(words []Decision) error {
 	r := s.running()
 	if r == nil {
 		return fmt.Errorf("no call of session %s waits for a word: %w", s.id, ErrNotFound)
 	}
-	for _, d := range words {
-		if d.Allow && d.Always {
-			if err := s.allowTool(r, d.Call); err != nil {
-				return err
+	return s.giveWords(r, r.standsBefore(), words)
+}
+
+// giveWords checks the words on the calls that wait and puts them where the run takes them.
+func (s *session) giveWords(r *run, open []CallRow, words []Decision) error {
+	at := func(id string) *CallRow {
+		for i := range open {
+			if open[i].ID == id {
+				return &open[i]
 			}
 		}
-		r.decisions.TryPut(d)
+		return nil
+	}
+	for _, d := range words {
+		if d.Arguments == "" {
+			continue
+		}
+		c := at(d.Call)
+		if c == nil {
+			return fmt.Errorf("call %s does not wait any more: %w", d.Call, ErrNotFound)
+		}
+		if _, bad := s.eng.cfg.Registry.Prepare(c.Name, d.Arguments); bad != nil {
+			return bad
+		}
+	}
+	for _, d := range words {
+		r.words.TryPut(word{Decision: d})
+		c := at(d.Call)
+		if !d.Allow || !d.Always || c == nil {
+			continue
+		}
+		if err := s.setRule(ToolRule{Tool: c.Name, Rule: RuleAuto}); err != nil {
+			return err
+		}
+		for _, other := range open { // its other calls that wait run too: that is what the user said
+			if other.Name == c.Name && other.ID != c.ID {
+				r.words.TryPut(word{Decision: Decision{Call: other.ID, Allow: true}})
+			}
+		}
 	}
 	return nil
 }
 
-// allowTool lets the tool of a call run in this session from now on.
-func (s *session) allowTool(_ *run, call string) error {
-	ctx, cancel := s.eng.storeContext()
-	defer cancel()
-	_, calls, err := s.eng.cfg.Store.Unfinished(ctx, s.id)
-	if err != nil {
-		return fmt.Errorf("read the calls of session %s: %w", s.id, err)
-	}
-	for _, c := range calls {
-		if c.ID == call {
-			return s.setRule(ToolRule{Tool: c.Name, Rule: RuleAuto})
-		}
-	}
-	return fmt.Errorf("call %s: %w", call, ErrNotFound)
-}
-
 // restoreApprovals takes up words that were given before a crash.
 func (r *run) restoreApprovals(ctx context.Context) error {
-	mem := r.s.eng.cfg.Memory
-	if mem == nil {
-		return nil
-	}
-	rows, err := mem.Approvals(ctx, r.row.ID)
-	if err != nil {
-		return fmt.Errorf("read the approvals of run %s: %w", r.row.ID, err)
+	var rows []ApprovalRow
+	if mem := r.s.eng.cfg.Memory; mem != nil {
+		var err error
+		if rows, err = mem.Approvals(ctx, r.row.ID); err != nil {
+			return fmt.Errorf("read the approvals of run %s: %w", r.row.ID, err)
+		}
 	}
 	for i := range r.calls {
 		c := &r.calls[i]
+		c.held = c.row.Status == CallWaiting && r.s.rule(c.row.Name, c.row.Effect) == RuleAuto
 		for _, a := range rows {
 			if a.CallID == c.row.ID && a.Answer == "allow" && a.Question == c.question() && c.row.Status == CallPending {
 				c.approved = true

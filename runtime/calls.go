@@ -159,12 +159,13 @@ func (c *call) answer(res tools.Result, status CallStatus) {
 }
 
 // batchEnd is where the calls that run together with call from end: read-only calls and those that are answered already run
-// side by side, any other call alone.
+// side by side, any other call alone. While the debugger looks every call runs alone.
 func (r *run) batchEnd(from int) int {
 	to := from
+	alone := r.breaks().On()
 	for to < len(r.calls) {
 		c := &r.calls[to]
-		if !c.ready && c.row.Effect != tools.ReadOnly {
+		if !c.ready && (alone || c.row.Effect != tools.ReadOnly) {
 			if to == from || r.allReady(from, to) {
 				to++
 			}
@@ -188,8 +189,7 @@ func (r *run) allReady(from, to int) bool {
 func (r *run) admit(tx *Tx, from int) error {
 	to := r.batchEnd(from)
 	r.batch = span{from, to}
-	if r.rule(from, to) {
-		r.rule(to, len(r.calls)) // all questions of a reply stand at once
+	if r.ruleAll() {
 		for _, c := range r.waitingCalls() {
 			tx.Calls = append(tx.Calls, c.row)
 		}
@@ -345,6 +345,9 @@ func (r *run) save(tx *Tx, i int) {
 	c.saved = true
 	if c.result.OK {
 		r.used[c.row.Name] = true
+	}
+	if c.row.Reply > 0 && c.row.StartedAt != nil {
+		c.result.Notice = noticeEdited + c.row.Arguments
 	}
 	now := r.s.eng.cfg.Clock.Now()
 	c.row.FinishedAt = &now

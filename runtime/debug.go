@@ -1,5 +1,19 @@
 package runtime
 
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// The step debugger: where a run stands still for the developer, and what they do then. A call that it holds is stored as one
+// that waits for the user, so that it stands there again after a restart; before a model call nothing needs to be stored,
+// because nothing of it has happened yet.
+
 // Break says where the runs of a session stand still, so that a developer can look at what is sent or run next. Runs without a
 // screen do not stop.
 type Break struct {
@@ -12,10 +26,254 @@ type Break struct {
 // On says that there is such a place.
 func (b Break) On() bool { return b.Next || b.Tool != "" }
 
+// name is how an event tells it.
+func (b Break) name() string {
+	if b.Next {
+		return "next"
+	}
+	return b.Tool
+}
+
 // Step lets a run go on that stands still.
 type Step struct {
 	// Call is the row's id of the call that it stands before; empty is a model call.
 	Call string
 	// Then is where it stands still next.
 	Then Break
+}
+
+// breaks is where the run stands still; nowhere when nobody looks.
+func (r *run) breaks() Break {
+	if r.s.eng.cfg.Limits.Headless {
+		return Break{}
+	}
+	return r.s.settings().Break
+}
+
+// hold makes the first call of a batch that the debugger stops at wait. It says whether one waits.
+func (r *run) hold(from, to int) bool {
+	b := r.breaks()
+	if !b.On() {
+		return false
+	}
+	for i := from; i < to; i++ {
+		c := &r.calls[i]
+		if c.ready || c.approved || c.row.Status != CallPending && c.row.Status != CallWaiting || !b.Next && b.Tool != c.row.Name {
+			continue
+		}
+		c.row.Status, c.held = CallWaiting, true
+		return true
+	}
+	return false
+}
+
+// cause says who stopped a call that waits: the debugger, or the policy.
+func (c *call) cause() string {
+	if c.held {
+		return "break"
+	}
+	return ""
+}
+
+// releaseHeld lets calls go that only the debugger held.
+func (r *run) releaseHeld() {
+	for _, c := range r.waitingCalls() {
+		if c.held {
+			c.row.Status, c.approved = CallPending, true
+		}
+	}
+}
+
+// waitingRows gives the rows of the calls that wait.
+func (r *run) waitingRows() []CallRow {
+	var rows []CallRow
+	for _, c := range r.waitingCalls() {
+		rows = append(rows, c.row)
+	}
+	return rows
+}
+
+// standing is where a run stands still for the user, and what it shows meanwhile.
+type standing struct {
+	calls []CallRow
+	pause *trace.Pause
+	view  ContextView
+	// superseded says that a new input ends the run: the policy asked, and the user said something else.
+	superseded bool
+}
+
+// stand waits for the user's word; the time until then is not the run's.
+func (r *run) stand(calls []CallRow, pause *trace.Pause) (word, error) {
+	at := &standing{calls: calls, pause: pause, view: r.s.context()}
+	for _, c := range r.waitingCalls() {
+		at.superseded = at.superseded || !c.held
+	}
+	r.setStanding(at)
+	r.wall.stop()
+	w, err := r.words.Get(r.ctx)
+	r.wall.start()
+	r.setStanding(nil)
+	return w, err
+}
+
+func (r *run) setStanding(at *standing) {
+	r.mu.Lock()
+	r.stands = at
+	r.mu.Unlock()
+}
+
+// superseded says that a new input ends the run: the policy asked, and the user says something else.
+func (r *run) superseded() bool {
+	at := r.standsAt()
+	return at != nil && at.superseded
+}
+
+// standsAt is where the run stands still now; nil when it does not.
+func (r *run) standsAt() *standing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stands
+}
+
+// standsBefore gives the calls that wait for the user.
+func (r *run) standsBefore() []CallRow {
+	if at := r.standsAt(); at != nil {
+		return at.calls
+	}
+	return nil
+}
+
+// pauseModel stands still before a model call where the debugger says so. It gives an input when the run ended meanwhile.
+func (r *run) pauseModel() Input {
+	if r.pass {
+		r.pass = false
+		return ""
+	}
+	if !r.breaks().Next {
+		return ""
+	}
+	pause := &trace.Pause{Step: r.row.Step, Model: r.row.Versions.Model, Messages: len(r.request), New: r.fresh, Tokens: r.s.tokens(r.estimate)}
+	r.tell(trace.StateData{State: string(r.state), Reason: string(ReasonPaused), Pause: pause})
+	for {
+		w, err := r.stand(nil, pause)
+		if err != nil {
+			r.row.Step-- // it was not taken
+			r.row.Usage.Steps--
+			return r.interruptedOrLeft()
+		}
+		if w.goOn && w.Call == "" {
+			r.tell(trace.StateData{State: string(r.state)})
+			return ""
+		}
+	}
+}
+
+// setBreak says where the session's runs stand still from now on.
+func (s *session) setBreak(b Break) error {
+	if b.Tool != "" {
+		if _, unknown := s.eng.cfg.Registry.Get(b.Tool); unknown != nil {
+			return unknown
+		}
+	}
+	v := s.settings()
+	if v.Break == b {
+		return nil
+	}
+	v.Break = b
+	return s.storeSettings(v, s.event(trace.SessionData{Action: "break", Title: b.name()}))
+}
+
+// step lets the run go on that stands still.
+func (s *session) step(st Step) error {
+	r := s.running()
+	if r == nil || r.standsAt() == nil {
+		return fmt.Errorf("no run of session %s stands still: %w", s.id, ErrNotFound)
+	}
+	if err := s.setBreak(st.Then); err != nil {
+		return err
+	}
+	r.words.TryPut(word{Decision: Decision{Call: st.Call}, goOn: true})
+	return nil
+}
+
+// pauseOf is what an unfinished run of an earlier process stands before; nil when the debugger does not stop there.
+func (s *session) pauseOf(row RunRow) *trace.Pause {
+	if !s.settings().Break.Next || row.State != StateWaitingModel && row.State != StateCreated {
+		return nil
+	}
+	return &trace.Pause{Step: row.Step + 1, Model: row.Versions.Model, Messages: len(s.messages()), Tokens: s.measure().Used()}
+}
+
+// edit puts another row in the place of call i, with the user's arguments; it waits and is asked about by itself. Nothing
+// changes where the tool refuses them.
+func (r *run) edit(i int, arguments string) bool {
+	old := r.calls[i]
+	prepared, bad := r.s.eng.cfg.Registry.Prepare(old.row.Name, arguments)
+	if bad != nil {
+		return false
+	}
+	row := old.row
+	row.ID, row.Reply = r.s.eng.cfg.NewID(), old.row.Reply+1
+	row.Arguments = string(prepared.Args)
+	if old.row.Reply == 0 && row.RawArguments == "" {
+		row.RawArguments = old.row.Arguments // what the model wrote
+	}
+	r.calls[i] = call{row: row, tool: prepared.Tool, held: old.held}
+	return true
+}
+
+// replaced is the row of a call after the user's edit took its place.
+func (c *call) replaced(now time.Time) CallRow {
+	row := c.row
+	row.Status, row.FinishedAt = CallNotRun, &now
+	row.Result = tools.EncodeResult(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "not run: the user changed the arguments"}))
+	return row
+}
+
+// Notices that tell the model what the user did with a call.
+const (
+	noticeEdited   = "The user changed the arguments of this call before it ran: "
+	noticeAnswered = "The user gave this result; the tool did not run."
+)
+
+// answerByHand takes the user's own result. It is not stored as finished: that is told with the tool message.
+func (c *call) answerByHand(text string) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var data any = text
+	if json.Valid([]byte(text)) {
+		data = json.RawMessage(text)
+	}
+	res := tools.NewResult(tools.Output{Data: data}, nil)
+	res.Notice = noticeAnswered
+	c.answer(res, CallDone)
+	c.output.Summary = "answered by you"
+	c.row.Result = tools.EncodeResult(res)
+}
+
+// register keeps how to stop one call that runs.
+func (r *run) register(id string, stop func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stops == nil {
+		r.stops = map[string]func(){}
+	}
+	if stop == nil {
+		delete(r.stops, id)
+		return
+	}
+	r.stops[id] = stop
+}
+
+// stopCall stops one call that runs; the others of its batch go on.
+func (s *session) stopCall(id string) error {
+	if r := s.running(); r != nil {
+		r.mu.Lock()
+		stop := r.stops[id]
+		r.mu.Unlock()
+		if stop != nil {
+			stop()
+			return nil
+		}
+	}
+	return fmt.Errorf("call %s does not run: %w", id, ErrNotFound)
 }

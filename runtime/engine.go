@@ -53,12 +53,12 @@ type Ruling struct {
 	Reason string
 }
 
-// Gate stands before each dispatch. It may wait; ctx ends with the run. Approvals and the debugger are gates.
+// Gate stands before each dispatch. It may wait; ctx ends with the run.
 type Gate interface {
 	Before(ctx context.Context, d Dispatch) (Ruling, error)
 }
 
-// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Policy, Checks, Faults and OnPanic are needed.
+// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Policy, Serves, Checks, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
 	// Memory is where folds are kept; nil is a store that cannot fold.
@@ -79,8 +79,10 @@ type EngineConfig struct {
 	Summarize string
 	User      string
 	Gate      Gate
-	// Policy decides which calls need the user\'s word; nil lets everything run.
+	// Policy decides which calls need the user's word; nil lets everything run.
 	Policy *Policy
+	// Serves says why a model cannot be reached here, if so; nil takes every one.
+	Serves func(model string) error
 	// Checks are what the answers of the runs that this engine starts have to pass; nil is nothing.
 	Checks *Checks
 	Faults *Faults

@@ -89,12 +89,19 @@ func (r *run) invoke(c *call) {
 		c.row.Status = CallDone
 		return
 	}
-	out := e.cfg.Executor.Execute(r.ctx, c.tool, tools.Call{
+	ctx, cancel := e.cfg.Clock.WithCancel(r.ctx)
+	defer cancel()
+	r.register(id, cancel)
+	defer r.register(id, nil)
+	out := e.cfg.Executor.Execute(ctx, c.tool, tools.Call{
 		Key: id, SessionID: r.s.id, RunID: r.row.ID,
 		Progress: func(text string) { r.tell(trace.ProgressData{ID: id, Text: text}) },
 	}, json.RawMessage(c.row.Arguments))
 	if err := e.cfg.Faults.Hit("effect.after"); err != nil {
 		out.Result = tools.ErrorResult(&tools.Error{Code: tools.CodeUnavailable, Message: oneLine(err)})
+	}
+	if ctx.Err() != nil && r.ctx.Err() == nil && out.Result.Error != nil {
+		out.Result.Error.Message = "the user stopped this call alone: " + out.Result.Error.Message
 	}
 	c.result, c.output, c.took = out.Result, out.Output, out.Duration
 	c.row.SideEffect = out.SideEffect

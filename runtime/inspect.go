@@ -61,6 +61,13 @@ func (e *Engine) Context(ctx context.Context, id string) (ContextView, error) {
 	}
 	var v ContextView
 	err = s.do(ctx, func() error {
+		if r := s.running(); r != nil {
+			if at := r.standsAt(); at != nil {
+				v = at.view
+				v.Tools = s.toolInfos()
+				return nil
+			}
+		}
 		if s.busy() {
 			return errors.New("a turn is running: its trace shows what was sent")
 		}

@@ -37,6 +37,9 @@ func (r *run) callModel() (Input, error) {
 			return "", err
 		}
 	}
+	if in := r.pauseModel(); in != "" {
+		return in, nil
+	}
 	r.sent = trace.LLMCallData{}
 	r.s.sent.next(req, &r.sent)
 	st := r.consume(req)

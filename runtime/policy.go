@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"vitrine/tools"
+	"vitrine/trace"
 )
 
 // Rule says what has to happen before a tool runs.
@@ -72,6 +73,7 @@ type ToolInfo struct {
 // settings is what a session row keeps as settings.
 type settings struct {
 	Tools map[string]Rule `json:"tools,omitempty"`
+	Break Break           `json:"break,omitzero"`
 }
 
 func (s *session) settings() settings {
@@ -113,12 +115,16 @@ func (s *session) setRule(c ToolRule) error {
 	} else {
 		v.Tools[c.Tool] = c.Rule
 	}
+	return s.storeSettings(v)
+}
+
+func (s *session) storeSettings(v settings, events ...trace.Event) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("write the settings of session %s: %w", s.id, err)
 	}
 	tx := s.tx()
-	tx.Settings = raw
+	tx.Settings, tx.Events = raw, events
 	if _, err := s.commit(tx); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package runtime
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"vitrine/llm"
@@ -12,15 +14,15 @@ import (
 )
 
 // settle decides on an interrupted run by the user's word; without one it starts what is queued.
-func (s *session) settle(resume bool, words map[string]Outcome, decisions []Decision) error {
+func (s *session) settle(c Setting) error {
 	if s.busy() {
 		return errors.New("a turn is running")
 	}
 	if s.unfinished == nil {
 		return s.startQueued()
 	}
-	if resume {
-		return s.resume(words, decisions)
+	if *c.Resume {
+		return s.resume(c)
 	}
 	if err := s.abandon(ReasonInterrupted); err != nil {
 		return err
@@ -62,11 +64,14 @@ func UnknownCalls(calls []CallRow) []CallRow {
 }
 
 // resume goes on with the unfinished run in this process.
-func (s *session) resume(words map[string]Outcome, decisions []Decision) error {
+func (s *session) resume(say Setting) error {
 	u := s.unfinished
+	if err := s.runnable(u); err != nil {
+		return err
+	}
 	var open []CallRow
 	for _, c := range UnknownCalls(u.calls) {
-		switch words[c.ID] {
+		switch say.Outcomes[c.ID] {
 		case OutcomeHappened, OutcomeNot, OutcomeAgain:
 		default:
 			open = append(open, c)
@@ -78,7 +83,7 @@ func (s *session) resume(words map[string]Outcome, decisions []Decision) error {
 	r := newRun(s, u.row)
 	r.restore(u.calls)
 	for i := range r.calls {
-		if w, ok := words[r.calls[i].row.ID]; ok && !r.calls[i].ready {
+		if w, ok := say.Outcomes[r.calls[i].row.ID]; ok && !r.calls[i].ready {
 			r.calls[i].settle(w)
 		}
 	}
@@ -92,13 +97,16 @@ func (s *session) resume(words map[string]Outcome, decisions []Decision) error {
 	if err := r.restoreApprovals(ctx); err != nil {
 		return err
 	}
-	for _, d := range decisions {
-		if d.Allow && d.Always {
-			if err := s.allowTool(r, d.Call); err != nil {
-				return err
-			}
+	if err := s.giveWords(r, r.waitingRows(), say.Decide); err != nil {
+		return err
+	}
+	if st := say.Step; st != nil {
+		if err := s.setBreak(st.Then); err != nil {
+			return err
 		}
-		r.decisions.TryPut(d)
+		if r.pass = st.Call == ""; !r.pass {
+			r.words.TryPut(word{Decision: Decision{Call: st.Call}, goOn: true})
+		}
 	}
 	s.unfinished = nil
 	s.launch(r, InResume)
@@ -131,12 +139,18 @@ func (r *run) restore(rows []CallRow) {
 			stored[m.ToolCallID] = true
 		}
 	}
+	replaced := map[[2]int]bool{} // by the user's edit, in this step
+	for _, row := range rows {
+		if row.Step == r.row.Step && row.Reply > 0 {
+			replaced[[2]int{row.Ord, row.Reply - 1}] = true
+		}
+	}
 	for _, row := range rows {
 		var done tools.Result
 		if row.Result != nil && json.Unmarshal(row.Result, &done) == nil && done.OK {
 			r.used[row.Name] = true
 		}
-		if row.Step != r.row.Step {
+		if row.Step != r.row.Step || replaced[[2]int{row.Ord, row.Reply}] {
 			continue
 		}
 		c := call{row: row, message: stored[row.CallID], before: row.Status == CallStarted && row.Result == nil}
@@ -145,17 +159,58 @@ func (r *run) restore(rows []CallRow) {
 		}
 		switch {
 		case row.Result != nil:
-			c.ready, c.saved = true, true
+			c.ready, c.saved = true, row.FinishedAt != nil // what the user gave is told with its message
 			if err := json.Unmarshal(row.Result, &c.result); err != nil {
 				c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeInternal, Message: "the stored result cannot be read"})
 			}
 		case row.Status == CallDenied: // decided, not yet told to the model
 			c.deny("")
-		case c.tool == nil:
+		case c.tool == nil && !c.before:
 			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeUnknownTool, Message: "the tool is not here any more"}), CallNotRun)
 		}
 		r.calls = append(r.calls, c)
 	}
+	slices.SortStableFunc(r.calls, func(a, b call) int { return a.row.Ord - b.row.Ord })
+}
+
+// VersionError says why a run cannot go on under the model and the tools of today. It can be given up.
+type VersionError struct{ Reasons []string }
+
+// Error gives the reasons.
+func (e *VersionError) Error() string {
+	return "the run cannot go on as things are today: " + strings.Join(e.Reasons, "; ")
+}
+
+// runnable says why an unfinished run cannot go on here, if so: its model is not reached, or a call that had been started was
+// made for a tool that is not there any more, or that is another one now. Calls that were not started get an error as their
+// result when their tool is gone; another prompt or other schemas are no hindrance, and the trace tells the break.
+func (s *session) runnable(u *unfinishedRun) error {
+	var why []string
+	if serves := s.eng.cfg.Serves; serves != nil {
+		if err := serves(u.row.Versions.Model); err != nil {
+			why = append(why, oneLine(err))
+		}
+	}
+	for _, c := range u.calls {
+		if c.Result != nil || c.Status != CallStarted && c.Status != CallUnknown {
+			continue
+		}
+		t, unknown := s.eng.cfg.Registry.Get(c.Name)
+		switch {
+		case unknown != nil:
+			why = append(why, fmt.Sprintf("a call of %s had been started, and that tool is not here any more", c.Name))
+		case t.Effect() != c.Effect:
+			why = append(why, fmt.Sprintf("a call of %s had been started when its effect was %s; it is %s now", c.Name, c.Effect, t.Effect()))
+		default:
+			if _, bad := s.eng.cfg.Registry.Prepare(c.Name, c.Arguments); bad != nil {
+				why = append(why, fmt.Sprintf("a call of %s had been started with arguments that it does not take any more: %s", c.Name, bad.Message))
+			}
+		}
+	}
+	if len(why) > 0 {
+		return &VersionError{Reasons: why}
+	}
+	return nil
 }
 
 // reconcile gives every started call a known outcome: what can be probed is asked, what may run again runs again with the same

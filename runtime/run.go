@@ -52,16 +52,19 @@ type run struct {
 	failure    *trace.ErrorData
 	reason     Reason
 	record     *StepRecord
-	began      time.Time     // when this process took it up
-	base       time.Duration // how long earlier processes executed it
-	left       bool          // stopped where it was, to be resumed
-	broken     error         // the store would not take it; what is stored is the truth
+	wall       *wall
+	left       bool  // stopped where it was, to be resumed
+	broken     error // the store would not take it; what is stored is the truth
 
-	decisions *clock.Queue[Decision]
+	fresh int  // messages of the request that the one before did not have
+	pass  bool // the next model call goes by the debugger
+	words *clock.Queue[word]
 
 	mu      sync.Mutex
 	stopped Reason
-	waits   bool // for the user's word
+	expired bool              // the wall time is used up
+	stands  *standing         // where it stands still for the user; nil when it does not
+	stops   map[string]func() // ends one call that runs, by the row's id
 }
 
 // reply is one whole model reply.
@@ -80,6 +83,7 @@ type call struct {
 	output   tools.Output
 	took     time.Duration
 	approved bool // the user's word is stored
+	held     bool // it waits because of the debugger, not of the policy
 	before   bool // started by an earlier process, and nothing is known of it yet
 	saved    bool // the call's row holds the result
 	message  bool // the tool message is stored
@@ -111,15 +115,20 @@ type CallRecord struct {
 
 func newRun(s *session, row RunRow) *run {
 	r := &run{
-		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock), began: s.eng.cfg.Clock.Now(), base: row.Usage.Active,
-		used: map[string]bool{}, unavailable: map[string]int{}, decisions: clock.NewQueue[Decision](s.eng.cfg.Clock, decisionBound),
+		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock),
+		used: map[string]bool{}, unavailable: map[string]int{}, words: clock.NewQueue[word](s.eng.cfg.Clock, wordBound),
 	}
-	if d := row.Budget.Deadline; d > 0 {
-		r.ctx, r.cancel = s.eng.cfg.Clock.WithTimeout(context.Background(), d)
-	} else {
-		r.ctx, r.cancel = s.eng.cfg.Clock.WithCancel(context.Background())
-	}
+	r.wall = &wall{clk: s.eng.cfg.Clock, limit: row.Budget.Deadline, used: row.Usage.Active, expire: r.expire}
+	r.ctx, r.cancel = s.eng.cfg.Clock.WithCancel(context.Background())
 	return r
+}
+
+// expire ends the run because its wall time is used up.
+func (r *run) expire() {
+	r.mu.Lock()
+	r.expired = r.stopped == ReasonNone
+	r.mu.Unlock()
+	r.cancel()
 }
 
 // stop ends the run: the stream, the tools, every wait. The first reason counts, but leaving the program to resume later
@@ -141,7 +150,10 @@ func (r *run) stopReason() Reason {
 
 // interrupted is the input of a run whose context has ended.
 func (r *run) interrupted() Input {
-	if r.stopReason() == ReasonNone && errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+	r.mu.Lock()
+	late := r.expired && r.stopped == ReasonNone
+	r.mu.Unlock()
+	if late {
 		r.reason = ReasonDeadline
 		return InBudgetUsed
 	}
@@ -151,6 +163,8 @@ func (r *run) interrupted() Input {
 // drive runs steps until the run is over.
 func (r *run) drive(in Input) {
 	defer r.cancel()
+	r.wall.start()
+	defer r.wall.stop()
 	err := r.advance(in)
 	for err == nil && !r.over() {
 		_, err = r.Step()
@@ -282,6 +296,8 @@ func (r *run) build() (Input, error) {
 		r.reason = ReasonTokens
 	case b.Cost != nil && u.Cost != nil && *u.Cost >= *b.Cost:
 		r.reason = ReasonCost
+	case b.Deadline > 0 && r.active() >= b.Deadline:
+		r.reason = ReasonDeadline
 	}
 	if r.reason != ReasonNone {
 		return InBudgetUsed, nil
@@ -297,8 +313,12 @@ func (r *run) build() (Input, error) {
 		return InContextFull, nil
 	}
 	window := 0
+	r.fresh = 0
 	for _, m := range r.s.window {
 		window += m.Tokens
+		if m.N > r.s.sentTo {
+			r.fresh++
+		}
 	}
 	r.request = r.s.messages()
 	r.estimate = r.s.eng.fixed + r.s.memoryTokens + window
@@ -372,7 +392,7 @@ func (r *run) commitAs(tx Tx, state State) error {
 }
 
 // active is how long the run has been executed, by this process and those before it.
-func (r *run) active() time.Duration { return r.base + r.s.eng.cfg.Clock.Now().Sub(r.began) }
+func (r *run) active() time.Duration { return r.wall.elapsed() }
 
 // takeEvents gives the events that wait for the next commit.
 func (r *run) takeEvents() []trace.Event {

@@ -226,9 +226,20 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	s.mu.Lock()
-	snap.Running = s.cur != nil
+	cur := s.cur
+	snap.Running = cur != nil
 	snap.Meter = s.meter
 	s.mu.Unlock()
+	snap.Break = s.settings().Break
+	switch {
+	case snap.Run == nil || !s.isOpen():
+	case cur == nil:
+		snap.Pause = s.pauseOf(row)
+	default:
+		if at := cur.standsAt(); at != nil {
+			snap.Pause = at.pause
+		}
+	}
 	if snap.Run != nil && !snap.Running {
 		snap.Notice = fmt.Sprintf("turn %d was interrupted", row.Turn)
 	}
@@ -243,7 +254,7 @@ func (s *session) submit(text string) error {
 	if err := s.fits(text); err != nil {
 		return err
 	}
-	if r := s.running(); r != nil && r.isWaiting() {
+	if r := s.running(); r != nil && r.superseded() {
 		// The user went on without answering: the calls that wait are answered as not run, then this is the next turn.
 		r.stop(ReasonSuperseded)
 	}

@@ -31,6 +31,12 @@ func (s *session) set(c Setting) error {
 		return nil
 	case len(c.Decide) > 0 && c.Resume == nil:
 		return s.decideCalls(c.Decide)
+	case c.Break != nil:
+		return s.setBreak(*c.Break)
+	case c.Step != nil && c.Resume == nil:
+		return s.step(*c.Step)
+	case c.StopCall != "":
+		return s.stopCall(c.StopCall)
 	case c.ToolRule != nil:
 		return s.setRule(*c.ToolRule)
 	case c.Pin != "":
@@ -41,7 +47,7 @@ func (s *session) set(c Setting) error {
 		s.stopRun(ReasonPaused)
 		return nil
 	case c.Resume != nil:
-		return s.settle(*c.Resume, c.Outcomes, c.Decide)
+		return s.settle(c)
 	}
 	return nil
 }
