@@ -87,6 +87,8 @@ type Usage struct {
 	Completion *int `json:"completion_tokens"`
 	Cached     *int `json:"cached_tokens"`
 	Reasoning  *int `json:"reasoning_tokens"`
+	// Cost is in US dollars, as the provider reports it.
+	Cost *float64 `json:"cost,omitempty"`
 }
 
 // Finish is why a reply ended.

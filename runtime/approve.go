@@ -164,7 +164,7 @@ func (r *run) askUser() (Input, error) {
 	if err := r.commitAs(tx, StateExecuting); err != nil {
 		return "", err
 	}
-	if r.reason == ReasonCalls {
+	if r.reason != ReasonNone {
 		return InBudgetUsed, nil
 	}
 	return InDecided, nil

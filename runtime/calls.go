@@ -54,7 +54,7 @@ func (r *run) validate() (Input, error) {
 	}
 	r.reply.stored, r.text = true, ""
 	switch {
-	case r.reason == ReasonCalls:
+	case r.reason != ReasonNone:
 		return InBudgetUsed, nil
 	case waiting:
 		return InAsk, nil
@@ -200,8 +200,10 @@ func (r *run) admit(tx *Tx, from int) error {
 	for i := from; i < to; i++ {
 		c := &r.calls[i]
 		if !c.ready && c.row.Status == CallPending { // what was started before a crash was counted then
-			if most := r.row.Budget.Calls; most > 0 && r.row.Usage.Calls >= most {
+			if r.reason = r.spent(); r.reason == ReasonNone && r.row.Budget.Calls > 0 && r.row.Usage.Calls >= r.row.Budget.Calls {
 				r.reason = ReasonCalls
+			}
+			if r.reason != ReasonNone {
 				r.batch.to = i
 				return nil
 			}
@@ -323,7 +325,7 @@ func (r *run) checkpoint() (Input, error) {
 	if err := r.commitAs(tx, state); err != nil {
 		return "", err
 	}
-	if r.reason == ReasonCalls {
+	if r.reason != ReasonNone {
 		return InBudgetUsed, nil
 	}
 	return InMoreCalls, nil

@@ -142,7 +142,7 @@ func (r *run) exhausted() *trace.ErrorData {
 	case ReasonTokens:
 		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tokens", u.Prompt+u.Completion, b.Tokens), "AGENT_MAX_RUN_TOKENS is the limit"
 	case ReasonCost:
-		f.Message, f.Why = "budget used up: cost", "AGENT_MAX_RUN_COST is the limit"
+		f.Message, f.Why = fmt.Sprintf("budget used up: $%.4f of $%.4f", *u.Cost, *b.Cost), "AGENT_MAX_RUN_COST is the limit"
 	case ReasonDeadline:
 		f.Message, f.Why = fmt.Sprintf("budget used up: %s of wall time", b.Deadline), "AGENT_RUN_DEADLINE_SECONDS is the limit"
 	case ReasonNoProgress:

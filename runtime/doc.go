@@ -40,7 +40,8 @@
 //	  --> executing (execute): validated
 //	  --> waiting_approval (ask): ask
 //	waiting_approval
-//	  --> waiting_approval (ask): resume
+//	  --> waiting_approval (ask): resume, ask
+//	  --> exhausted (close): budget_used
 //	  --> executing (execute): decided
 //	executing
 //	  --> reconciling (reconcile): resume

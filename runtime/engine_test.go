@@ -174,6 +174,8 @@ func TestTodoChangesAreCommittedWithTheResult(t *testing.T) {
 
 var b0todo string
 
+func dollars(v float64) *float64 { return &v }
+
 func TestBudgets(t *testing.T) {
 	call := scripted.Call{Name: "read", Args: `{"text":"a"}`}
 	again := func(n int) scripted.Step {
@@ -194,6 +196,8 @@ func TestBudgets(t *testing.T) {
 			[]scripted.Step{again(1), scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"f"}`})}, "calls", "1 of 1 tool calls"},
 		"tokens": {func(l *runtime.Limits) { l.Budget.Tokens = 100 },
 			[]scripted.Step{scripted.Calls(call).Usage(90, 20, 0), again(9)}, "tokens", "110 of 100 tokens"},
+		"cost": {func(l *runtime.Limits) { l.Budget.Cost = dollars(0.01) },
+			[]scripted.Step{scripted.Calls(call).Cost(0.004), scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"f"}`}).Cost(0.007), again(9)}, "cost", "$0.0110 of $0.0100"},
 		"deadline": {func(l *runtime.Limits) { l.Budget.Deadline = time.Second },
 			[]scripted.Step{scripted.Text("a b c d e f").ChunkSize(1).Pace(300 * time.Millisecond)}, "deadline", ""},
 		"deadline in a tool": {func(l *runtime.Limits) { l.Budget.Deadline = time.Second },
@@ -210,6 +214,12 @@ func TestBudgets(t *testing.T) {
 				end := b.ask(ctx, "s", "go")
 				if end.State != "exhausted" || end.Reason != tc.reason {
 					t.Errorf("end = %+v", end)
+				}
+				if tc.reason == "cost" && (end.Cost == nil || *end.Cost < 0.0109) {
+					t.Errorf("cost = %v", end.Cost)
+				}
+				if tc.reason == "tokens" && len(b.ran) != 0 || tc.reason == "cost" && len(b.ran) != 1 {
+					t.Errorf("past the cap %v ran", b.ran)
 				}
 				asked := len(b.model.Requests())
 				b.model.Add(scripted.Text("fine").When("next"))

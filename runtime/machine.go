@@ -159,7 +159,12 @@ func moveFrom(s State, in Input) (move, bool) {
 			InBudgetUsed: to(StateExhausted, DoClose),
 		}
 	case StateWaitingApproval:
-		row = map[Input]move{InDecided: to(StateExecuting, DoExecute), InResume: to(StateWaitingApproval, DoAsk)}
+		row = map[Input]move{
+			InDecided:    to(StateExecuting, DoExecute),
+			InAsk:        to(StateWaitingApproval, DoAsk),
+			InBudgetUsed: to(StateExhausted, DoClose),
+			InResume:     to(StateWaitingApproval, DoAsk),
+		}
 	default:
 		return moveLate(s, in)
 	}

@@ -157,6 +157,7 @@ func (r *run) judge(st *stream) (Input, error) {
 	r.account(st.done.Usage)
 	u := st.done.Usage
 	data.PromptTokens, data.CompletionTokens, data.CachedTokens, data.ReasoningTokens = u.Prompt, u.Completion, u.Cached, u.Reasoning
+	data.Cost = u.Cost
 	data.ToolCallCount, data.FinishReason, data.Text = len(st.done.ToolCalls), string(st.done.Finish), r.text
 	if st.done.Model != "" {
 		data.Model = st.done.Model
@@ -190,6 +191,7 @@ func (r *run) account(u llm.Usage) {
 		use.Prompt += r.estimate
 		use.Estimated = true
 	}
+	use.pay(u.Cost)
 	if u.Completion != nil {
 		use.Completion += *u.Completion
 	} else {

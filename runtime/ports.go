@@ -126,6 +126,18 @@ type RunUsage struct {
 	Active time.Duration
 }
 
+// pay adds what a call cost; what is not reported is not known.
+func (u *RunUsage) pay(cost *float64) {
+	if cost == nil {
+		return
+	}
+	sum := *cost
+	if u.Cost != nil {
+		sum += *u.Cost
+	}
+	u.Cost = &sum
+}
+
 // Budget is what a run may use; 0 and nil are no limit.
 type Budget struct {
 	Steps, Calls, Tokens int

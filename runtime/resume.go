@@ -249,7 +249,7 @@ func (r *run) reconcile() (Input, error) {
 	if err := r.commitAs(tx, StateExecuting); err != nil {
 		return "", err
 	}
-	if r.reason == ReasonCalls {
+	if r.reason != ReasonNone { // told after what had been started before
 		r.reason = ReasonNone
 		r.batch.to = max(r.batch.from, r.batch.to)
 	}

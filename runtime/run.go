@@ -288,16 +288,10 @@ func (r *run) tell(data trace.Data) { r.s.eng.cfg.Bus.Publish(r.event(data)) }
 
 // build checks the budgets and makes the request.
 func (r *run) build() (Input, error) {
-	b, u := r.row.Budget, r.row.Usage
-	switch {
-	case b.Steps > 0 && u.Steps >= b.Steps:
+	if b := r.row.Budget.Steps; b > 0 && r.row.Usage.Steps >= b {
 		r.reason = ReasonSteps
-	case b.Tokens > 0 && u.Prompt+u.Completion >= b.Tokens:
-		r.reason = ReasonTokens
-	case b.Cost != nil && u.Cost != nil && *u.Cost >= *b.Cost:
-		r.reason = ReasonCost
-	case b.Deadline > 0 && r.active() >= b.Deadline:
-		r.reason = ReasonDeadline
+	} else {
+		r.reason = r.spent()
 	}
 	if r.reason != ReasonNone {
 		return InBudgetUsed, nil
@@ -340,6 +334,20 @@ func (r *run) build() (Input, error) {
 		return InContextFull, nil
 	}
 	return InBuilt, nil
+}
+
+// spent is the cap on tokens, cost or wall time that is reached; none otherwise.
+func (r *run) spent() Reason {
+	b, u := r.row.Budget, r.row.Usage
+	switch {
+	case b.Tokens > 0 && u.Prompt+u.Completion >= b.Tokens:
+		return ReasonTokens
+	case b.Cost != nil && u.Cost != nil && *u.Cost >= *b.Cost:
+		return ReasonCost
+	case b.Deadline > 0 && r.active() >= b.Deadline:
+		return ReasonDeadline
+	}
+	return ReasonNone
 }
 
 func lastN(window []MessageRow) int64 {

@@ -190,6 +190,7 @@ func (f *folder) account(req llm.Request, text string, u llm.Usage) {
 		use.Completion = *u.Completion
 	}
 	for _, to := range []*RunUsage{&f.use, f.runUsage()} {
+		to.pay(u.Cost)
 		to.Prompt += use.Prompt
 		to.Completion += use.Completion
 		to.Estimated = to.Estimated || use.Estimated

@@ -53,7 +53,7 @@ func TestEventInJSON(t *testing.T) {
 		},
 		{
 			Event{TS: start, Seq: 1, SessionID: "s", Name: LLMCall, Data: LLMCallData{Model: "m", StartedAt: start}},
-			`{"ts":"2026-01-01T00:00:00.000000Z","seq":1,"session_id":"s","run_id":null,"turn":0,"event":"llm_call","step":0,"data":{"model":"m","latency_ms":0,"ttft_ms":null,"prompt_tokens":null,"completion_tokens":null,"cached_tokens":null,"reasoning_tokens":null,"estimate":0,"tool_call_count":0,"finish_reason":"","attempts":0,"started_at":"2026-01-01T00:00:00Z"}}`,
+			`{"ts":"2026-01-01T00:00:00.000000Z","seq":1,"session_id":"s","run_id":null,"turn":0,"event":"llm_call","step":0,"data":{"model":"m","latency_ms":0,"ttft_ms":null,"prompt_tokens":null,"completion_tokens":null,"cached_tokens":null,"reasoning_tokens":null,"cost":null,"estimate":0,"tool_call_count":0,"finish_reason":"","attempts":0,"started_at":"2026-01-01T00:00:00Z"}}`,
 		},
 		{
 			Event{TS: start, Name: "later", Data: &Unknown{Name: "later", Raw: json.RawMessage("{\"a\" :\n [1, 2]}")}},

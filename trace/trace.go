@@ -79,6 +79,8 @@ type LLMCallData struct {
 	CompletionTokens *int   `json:"completion_tokens"`
 	CachedTokens     *int   `json:"cached_tokens"`
 	ReasoningTokens  *int   `json:"reasoning_tokens"`
+	// Cost is in US dollars as the provider reports it; nil when it does not.
+	Cost *float64 `json:"cost"`
 	// Estimate is our own count of the prompt, in tokens.
 	Estimate      int    `json:"estimate"`
 	ToolCallCount int    `json:"tool_call_count"`

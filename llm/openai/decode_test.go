@@ -290,6 +290,7 @@ func TestReasoning(t *testing.T) {
 
 // Rule 35: counts in all spellings; what was not reported stays unknown, and reports are not added up.
 func TestUsage(t *testing.T) {
+	usd := 0.00014
 	n := func(i int) *int { return &i }
 	for name, c := range map[string]struct {
 		in   []string
@@ -304,6 +305,8 @@ func TestUsage(t *testing.T) {
 		"odd details":    {[]string{`{"prompt_tokens":9,"completion_tokens":"2","prompt_tokens_details":7}`}, llm.Usage{Prompt: n(9)}},
 		"DeepSeek":       {[]string{`{"prompt_tokens":9,"completion_tokens":2,"prompt_cache_hit_tokens":4,"prompt_cache_miss_tokens":5}`}, llm.Usage{Prompt: n(9), Completion: n(2), Cached: n(4)}},
 		"Anthropic":      {[]string{`{"input_tokens":9,"output_tokens":2,"cache_read_input_tokens":100,"cache_creation_input_tokens":30}`}, llm.Usage{Prompt: n(139), Completion: n(2), Cached: n(100)}},
+		"OpenRouter":     {[]string{`{"prompt_tokens":9,"completion_tokens":2,"cost":0.00014}`}, llm.Usage{Prompt: n(9), Completion: n(2), Cost: &usd}},
+		"no cost":        {[]string{`{"prompt_tokens":9,"completion_tokens":2,"cost":"much"}`}, llm.Usage{Prompt: n(9), Completion: n(2)}},
 		"Moonshot":       {[]string{`{"prompt_tokens":9,"completion_tokens":2,"cached_tokens":3}`}, llm.Usage{Prompt: n(9), Completion: n(2), Cached: n(3)}},
 		"cumulative":     {[]string{`{"prompt_tokens":9,"completion_tokens":1}`, `{"prompt_tokens":9,"completion_tokens":2}`, `{"prompt_tokens":9,"completion_tokens":3}`}, llm.Usage{Prompt: n(9), Completion: n(3)}},
 		"negative, huge": {[]string{`{"prompt_tokens":-9,"completion_tokens":1e300}`}, llm.Usage{}},

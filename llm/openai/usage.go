@@ -19,6 +19,18 @@ func (c *count) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// money is an amount in US dollars. What is no number from 0 on is unknown.
+type money struct{ usd *float64 }
+
+// UnmarshalJSON never fails.
+func (m *money) UnmarshalJSON(raw []byte) error {
+	var f float64
+	if json.Unmarshal(raw, &f) == nil && string(raw) != "null" && f >= 0 {
+		m.usd = &f
+	}
+	return nil
+}
+
 // wireUsage is what servers report, in the spellings that they have.
 type wireUsage struct {
 	Prompt     count `json:"prompt_tokens"`
@@ -36,12 +48,16 @@ type wireUsage struct {
 	Output      count `json:"output_tokens"`
 	CacheRead   count `json:"cache_read_input_tokens"`
 	CacheCreate count `json:"cache_creation_input_tokens"`
+	Cost        money `json:"cost"` // OpenRouter
 }
 
 // use notes a report. Reports grow, so that the latest of each count holds; they are never added up.
 func (d *decoder) use(w *wireUsage) {
 	if w == nil {
 		return
+	}
+	if w.Cost.usd != nil {
+		d.usage.Cost = w.Cost.usd
 	}
 	prompt := w.Prompt.n
 	if prompt == nil && w.Input.n != nil {

@@ -117,6 +117,9 @@ func (s Step) Usage(prompt, completion, cached int) Step {
 	return s
 }
 
+// Cost reports what the call cost, in US dollars.
+func (s Step) Cost(usd float64) Step { s.usage.Cost = &usd; return s }
+
 // ReasoningTokens reports how many of the completion's tokens were reasoning.
 func (s Step) ReasoningTokens(n int) Step { s.usage.Reasoning = known(n); return s }
 
