@@ -105,6 +105,7 @@ func exitCode(err error) int {
 		run    *RunError
 		larger *runtime.TooLargeError
 		open   *runtime.OutcomeError
+		other  *runtime.VersionError
 	)
 	switch {
 	case err == nil:
@@ -117,7 +118,7 @@ func exitCode(err error) int {
 		return ExitWaits
 	case errors.As(err, &store) && store.Configuration:
 		return ExitUsage
-	case errors.As(err, &usage), errors.As(err, &conf), errors.As(err, &file), errors.As(err, &larger),
+	case errors.As(err, &usage), errors.As(err, &conf), errors.As(err, &file), errors.As(err, &larger), errors.As(err, &other),
 		errors.Is(err, runtime.ErrHeld), errors.Is(err, runtime.ErrOtherUser), errors.Is(err, runtime.ErrNotFound),
 		errors.Is(err, runtime.ErrEmptyInput):
 		return ExitUsage
@@ -142,13 +143,16 @@ func runCode(e *RunError) int {
 // describe is the one place where errors become text for the user: lines that say what happened, why, and what to do.
 func describe(err error) []string {
 	var (
-		held *runtime.HeldError
-		run  *RunError
-		open *runtime.OutcomeError
+		held  *runtime.HeldError
+		run   *RunError
+		open  *runtime.OutcomeError
+		other *runtime.VersionError
 	)
 	switch {
 	case errors.As(err, &open):
 		return describeOutcomes(open)
+	case errors.As(err, &other):
+		return []string{sentence(other.Error(), "bring that back, or give the run up: a new prompt to its session does")}
 	case errors.As(err, &run) && run.Told && (run.State == runtime.StateFailed || run.State == runtime.StateExhausted):
 		return nil
 	case errors.As(err, &held):

@@ -33,3 +33,17 @@ func TestOutcomeFlags(t *testing.T) {
 		}
 	}
 }
+
+// A run that cannot go on as things are says why and what to do: wrong usage, not a failure of the run.
+func TestVersionErrors(t *testing.T) {
+	err := fmt.Errorf("resume run r: %w", &runtime.VersionError{Reasons: []string{"a call of deploy had been started, and that tool is not here any more"}})
+	if code := exitCode(err); code != ExitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	text := strings.Join(describe(err), "\n")
+	for _, want := range []string{"deploy", "not here any more", "give the run up"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+}
