@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"vitrine/runtime/clock"
 	"vitrine/tools"
 	"vitrine/trace"
 )
@@ -19,17 +21,22 @@ import (
 type Break struct {
 	// Next stops before the next model call or tool call, whichever comes first.
 	Next bool `json:"next,omitempty"`
+	// Model stops before the next model call.
+	Model bool `json:"model,omitempty"`
 	// Tool stops before the next call of that tool.
 	Tool string `json:"tool,omitempty"`
 }
 
 // On says that there is such a place.
-func (b Break) On() bool { return b.Next || b.Tool != "" }
+func (b Break) On() bool { return b.Next || b.Model || b.Tool != "" }
 
 // name is how an event tells it.
 func (b Break) name() string {
-	if b.Next {
+	switch {
+	case b.Next:
 		return "next"
+	case b.Model:
+		return "model"
 	}
 	return b.Tool
 }
@@ -53,7 +60,7 @@ func (r *run) breaks() Break {
 // hold makes the first call of a batch that the debugger stops at wait. It says whether one waits.
 func (r *run) hold(from, to int) bool {
 	b := r.breaks()
-	if !b.On() {
+	if !b.Next && b.Tool == "" {
 		return false
 	}
 	for i := from; i < to; i++ {
@@ -149,7 +156,7 @@ func (r *run) pauseModel() Input {
 		r.pass = false
 		return ""
 	}
-	if !r.breaks().Next {
+	if b := r.breaks(); !b.Next && !b.Model {
 		return ""
 	}
 	pause := &trace.Pause{Step: r.row.Step, Model: r.row.Versions.Model, Messages: len(r.request), New: r.fresh, Tokens: r.s.tokens(r.estimate)}
@@ -196,9 +203,62 @@ func (s *session) step(st Step) error {
 	return nil
 }
 
+// Step lets a run that stands still go on to the end of its step, one model call and the tool calls that it asks for, and gives
+// the record of it. Then the run stands before the next model call, or is over, which the record's state tells. It waits for
+// the user where a call needs their word. ErrNotFound when no run of the session stands still.
+func (e *Engine) Step(ctx context.Context, sessionID string) (StepRecord, error) {
+	s, err := e.find(sessionID)
+	if err != nil {
+		return StepRecord{}, err
+	}
+	records := clock.NewQueue[StepRecord](e.cfg.Clock, 1)
+	err = s.do(ctx, func() error {
+		r := s.running()
+		if r == nil {
+			return fmt.Errorf("no run of session %s stands still: %w", s.id, ErrNotFound)
+		}
+		st := Step{Then: Break{Model: true}}
+		if calls := r.standsBefore(); len(calls) > 0 {
+			st.Call = calls[0].ID
+		}
+		r.watch(records)
+		err := s.step(st)
+		if err != nil {
+			r.watch(nil)
+		}
+		return err
+	})
+	if err != nil {
+		return StepRecord{}, err
+	}
+	rec, err := records.Get(ctx)
+	if err != nil {
+		return StepRecord{}, fmt.Errorf("wait for the step of session %s: %w", sessionID, err)
+	}
+	return rec, nil
+}
+
+// watch tells records of the step that is on, when it ends.
+func (r *run) watch(records *clock.Queue[StepRecord]) {
+	r.mu.Lock()
+	r.watcher = records
+	r.mu.Unlock()
+}
+
+// recorded hands the record of a step that has ended to who waits for it.
+func (r *run) recorded(rec StepRecord) {
+	r.mu.Lock()
+	to := r.watcher
+	r.watcher = nil
+	r.mu.Unlock()
+	if to != nil {
+		to.TryPut(rec)
+	}
+}
+
 // pauseOf is what an unfinished run of an earlier process stands before; nil when the debugger does not stop there.
 func (s *session) pauseOf(row RunRow) *trace.Pause {
-	if !s.settings().Break.Next || row.State != StateWaitingModel && row.State != StateCreated {
+	if b := s.settings().Break; !b.Next && !b.Model || row.State != StateWaitingModel && row.State != StateCreated {
 		return nil
 	}
 	return &trace.Pause{Step: row.Step + 1, Model: row.Versions.Model, Messages: len(s.messages()), Tokens: s.measure().Used()}

@@ -282,6 +282,48 @@ func TestDebuggerOverRestarts(t *testing.T) {
 	}
 }
 
+// Step goes on by whole steps and gives what each of them did.
+func TestStepRecords(t *testing.T) {
+	b := newBed(t,
+		scripted.TextAndCalls("I look.", scripted.Call{Name: "read", Args: `{"text":"a","wait_ms":200}`}, scripted.Call{Name: "read", Args: `{"text":"fail"}`}).Usage(50, 7, 0).Delay(300*time.Millisecond),
+		scripted.Text("done").Usage(70, 2, 40))
+	b.run(func(ctx context.Context) {
+		b.arm(ctx, runtime.Break{Model: true})
+		if _, err := b.eng.Step(ctx, "s"); !errors.Is(err, runtime.ErrNotFound) {
+			t.Errorf("a step of no run: %v", err)
+		}
+		b.begin(ctx, "go", time.Second)
+		one, err := b.eng.Step(ctx, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one.Index != 1 || one.Commentary != "I look." || len(one.Calls) != 2 || one.Answer != "" || one.State.Terminal() ||
+			*one.Usage.Prompt != 50 || *one.Usage.Completion != 7 || one.TTFT != 300*time.Millisecond || one.Latency < one.TTFT {
+			t.Errorf("first step: %+v", one)
+		}
+		for _, c := range one.Calls {
+			failed := strings.Contains(c.Row.Arguments, "fail")
+			if c.Result.OK == failed || !failed && c.Took != 200*time.Millisecond {
+				t.Errorf("call %+v", c)
+			}
+		}
+		if err := b.clk.Sleep(ctx, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if at := b.standing(ctx); at != "model 2" {
+			t.Errorf("after a step it stands before %q", at)
+		}
+		two, err := b.eng.Step(ctx, "s")
+		if err != nil || two.Index != 2 || two.Answer != "done" || two.State != runtime.StateSucceeded || len(two.Calls) != 0 || *two.Usage.Cached != 40 {
+			t.Errorf("second step: %+v, %v", two, err)
+		}
+		if _, err := b.eng.Step(ctx, "nope"); !errors.Is(err, runtime.ErrNotFound) {
+			t.Errorf("a step of no session: %v", err)
+		}
+	})
+	b.checkHistory("s")
+}
+
 // A run without a screen does not stand still: nobody could say go on.
 func TestDebuggerHeadless(t *testing.T) {
 	b := newBed(t, twoReads()...)

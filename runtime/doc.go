@@ -74,6 +74,9 @@
 //
 // From every state that is not terminal cancel and give_up lead to cancelled, broken leads to failed, each closing the turn.
 //
+// A run stands still where the policy asks the user (approve.go, policy.go) or where the developer wants to look (debug.go);
+// what it waits for is stored, so that it stands there again in another process.
+//
 // fold.go, summarise.go and recollect.go keep the context within its bounds (see package prompt for the pure half).
 //
 // ports.go declares what the engine needs of the disk (Store) and what screens and commands get (Agent, Library, Feed).

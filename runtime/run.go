@@ -65,6 +65,7 @@ type run struct {
 	expired bool              // the wall time is used up
 	stands  *standing         // where it stands still for the user; nil when it does not
 	stops   map[string]func() // ends one call that runs, by the row's id
+	watcher *clock.Queue[StepRecord]
 }
 
 // reply is one whole model reply.
@@ -167,7 +168,9 @@ func (r *run) drive(in Input) {
 	defer r.wall.stop()
 	err := r.advance(in)
 	for err == nil && !r.over() {
-		_, err = r.Step()
+		var rec StepRecord
+		rec, err = r.Step()
+		r.recorded(rec)
 	}
 	switch {
 	case r.left:
