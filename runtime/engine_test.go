@@ -629,3 +629,37 @@ func TestToolIsSwitchedOff(t *testing.T) {
 	}
 	b.checkHistory("s")
 }
+
+// A tool that is tried again says so each time, with its wait, and the run counts as retrying meanwhile; other calls go on.
+func TestToolRetriesAreTold(t *testing.T) {
+	b := newBed(t, scripted.Calls(
+		scripted.Call{Name: "read", Args: `{"text":"down"}`},
+		scripted.Call{Name: "read", Args: `{"text":"slow","wait_ms":400}`}), scripted.Text("done"))
+	b.run(func(ctx context.Context) {
+		if end := b.ask(ctx, "s", "go"); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	var told []string
+	for _, ev := range b.named(trace.Retry) {
+		d := ev.Data.(trace.RetryData)
+		if d.Call == "" || ev.RunID == "" {
+			t.Errorf("retry of nothing: %+v", d)
+		}
+		told = append(told, fmt.Sprintf("%s %d of %d in %d ms: %s", d.Tool, d.Attempt, d.Max, d.WaitMS, d.Cause))
+	}
+	want := []string{"read 1 of 3 in 250 ms: no connection", "read 2 of 3 in 500 ms: no connection"}
+	if d := cmp.Diff(want, told); d != "" {
+		t.Error(d)
+	}
+	var states []string
+	for _, ev := range b.named(trace.State) {
+		if s := ev.Data.(trace.StateData).State; s == "executing" || s == "retrying_tool" || s == "observing" {
+			states = append(states, s)
+		}
+	}
+	if d := cmp.Diff([]string{"executing", "retrying_tool", "retrying_tool", "executing", "observing"}, states); d != "" {
+		t.Error(d)
+	}
+	b.checkHistory("s")
+}

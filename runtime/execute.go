@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"vitrine/runtime/clock"
@@ -17,7 +18,7 @@ func (r *run) execute() (Input, error) {
 		return InAsk, nil
 	}
 	clk := r.s.eng.cfg.Clock
-	results := clock.NewQueue[int](clk, len(r.calls)+1)
+	news := clock.NewQueue[callNews](clk, (len(r.calls)+1)*newsMost)
 	group := clock.NewGroup(clk)
 	open := 0
 	for i := r.batch.from; i < r.batch.to; i++ {
@@ -26,18 +27,27 @@ func (r *run) execute() (Input, error) {
 		}
 		open++
 		group.Go(func() {
-			r.invoke(&r.calls[i])
-			results.TryPut(i)
+			r.invoke(&r.calls[i], func(w tools.Wait) { news.TryPut(callNews{call: i, wait: &w}) })
+			news.TryPut(callNews{call: i})
 		})
 	}
 	var err error
-	for ; open > 0; open-- {
-		i, getErr := results.Get(context.Background())
+	for open > 0 {
+		n, getErr := news.Get(context.Background())
 		if getErr != nil {
 			return "", fmt.Errorf("run %s: wait for tools: %w", r.row.ID, getErr)
 		}
+		if n.wait != nil {
+			err = errors.Join(err, r.waits(n))
+			continue
+		}
+		i := n.call
+		open--
 		r.calls[i].ready = true
-		if open > 1 && err == nil && r.ctx.Err() == nil {
+		if r.state == StateRetryingTool && open > 0 {
+			err = errors.Join(err, r.advance(InToolAgain))
+		}
+		if open > 0 && err == nil && r.ctx.Err() == nil {
 			tx := r.s.tx()
 			r.save(&tx, i)
 			r.handOver(&tx)
@@ -54,6 +64,22 @@ func (r *run) execute() (Input, error) {
 		return r.stopBatch()
 	}
 	return InExecuted, nil
+}
+
+// newsMost bounds what is told of one call: its waits, the end.
+const newsMost = 12
+
+// callNews is a wait of a call before another attempt, or its end.
+type callNews struct {
+	call int
+	wait *tools.Wait // nil at the end
+}
+
+// waits tells that a call is tried again after a while. The run counts as retrying until the next result.
+func (r *run) waits(n callNews) error {
+	c := &r.calls[n.call]
+	r.tell(trace.RetryData{Attempt: n.wait.Attempt, Max: n.wait.Max, WaitMS: n.wait.For.Milliseconds(), Cause: n.wait.Cause, Call: c.row.ID, Tool: c.row.Name})
+	return r.advance(InToolWait)
 }
 
 // stopBatch ends a batch whose context has ended. A run that is left keeps what is known and leaves the rest to the resume.
@@ -81,7 +107,7 @@ func (r *run) keepKnown() error {
 }
 
 // invoke runs one call; it is the only place where a tool has an effect.
-func (r *run) invoke(c *call) {
+func (r *run) invoke(c *call, waits func(tools.Wait)) {
 	e := r.s.eng
 	id := c.row.ID
 	if err := e.cfg.Faults.Hit("effect.before"); err != nil {
@@ -94,7 +120,7 @@ func (r *run) invoke(c *call) {
 	r.register(id, cancel)
 	defer r.register(id, nil)
 	out := e.cfg.Executor.Execute(ctx, c.tool, tools.Call{
-		Key: id, SessionID: r.s.id, RunID: r.row.ID,
+		Key: id, SessionID: r.s.id, RunID: r.row.ID, Wait: waits,
 		Progress: func(text string) { r.tell(trace.ProgressData{ID: id, Text: text}) },
 	}, json.RawMessage(c.row.Arguments))
 	if err := e.cfg.Faults.Hit("effect.after"); err != nil {

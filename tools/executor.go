@@ -125,7 +125,11 @@ func (e *Executor) execute(ctx context.Context, tool Tool, call Call, args json.
 			}
 			return e.partial(e.failed(tool, attempt, err), out)
 		}
-		if e.clk.Sleep(ctx, e.cfg.RetryWait<<(attempt-1)) != nil {
+		wait := e.cfg.RetryWait << (attempt - 1)
+		if call.Wait != nil {
+			call.Wait(Wait{Attempt: attempt, Max: retries + 1, For: wait, Cause: CleanLine(err.Message, 200)})
+		}
+		if e.clk.Sleep(ctx, wait) != nil {
 			return e.failed(tool, attempt, interrupted(tool))
 		}
 	}

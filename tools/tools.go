@@ -79,6 +79,16 @@ type Call struct {
 	RunID     string
 	// Progress tells how far a long call is; it never blocks. It is never nil.
 	Progress func(text string)
+	// Wait is told of each wait before another attempt, by the executor; nil is nobody.
+	Wait func(Wait)
+}
+
+// Wait is one failed attempt of a call and the wait after it.
+type Wait struct {
+	// Attempt has failed, of Max at most; the next one comes after For.
+	Attempt, Max int
+	For          time.Duration
+	Cause        string
 }
 
 // Output is what a tool function returns.

@@ -348,6 +348,9 @@ type RetryData struct {
 	WaitMS  int64  `json:"wait_ms"`
 	Cause   string `json:"cause"`
 	Status  int    `json:"status,omitempty"`
+	// Call is the row's id of a tool call that is tried again, Tool its tool; both are empty for a model call.
+	Call string `json:"call,omitempty"`
+	Tool string `json:"tool,omitempty"`
 }
 
 // ProgressData is what a long tool call says of itself.

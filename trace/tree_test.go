@@ -544,3 +544,17 @@ func TestPrintTellsOfAFailedWrite(t *testing.T) {
 type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// A tool's retry belongs to its call, not to a model call.
+func TestToolRetryInTheTree(t *testing.T) {
+	s := &script{run: "run-1", turn: 1}
+	s.at(0, RunStartData{Input: "go"}).in(1).
+		at(0, LLMCallData{Model: "m", LatencyMS: 0, Estimate: 1, FinishReason: "tool_calls", Attempts: 1, StartedAt: ms(0)}).
+		at(1, ToolCallData{ID: "c1", Tool: "fetch", Arguments: json.RawMessage(`{}`), Status: "started"}).
+		at(2, RetryData{Attempt: 1, Max: 3, WaitMS: 250, Cause: "no connection", Call: "c1", Tool: "fetch"})
+	tree := treeOf(s.events...)
+	if n := tree.byID[callNode("c1")]; n.Attempts != 2 || n.Outcome != "no connection" {
+		t.Errorf("%d attempts, outcome %q", n.Attempts, n.Outcome)
+	}
+	tree.Apply(Event{RunID: "run-1", Step: 1, Name: Retry, Data: RetryData{Attempt: 1, Cause: "x", Call: "nothing"}})
+}

@@ -129,7 +129,10 @@ func (t *Tree) delta(run *Node, e Event, d DeltaData) {
 
 func (t *Tree) retry(run *Node, e Event, d RetryData) {
 	m := t.openModel(run)
-	if m == nil {
+	if d.Call != "" {
+		m = t.byID[callNode(d.Call)]
+	}
+	if m == nil || !m.Open() {
 		return
 	}
 	m.Attempts = d.Attempt + 1

@@ -89,7 +89,7 @@ func (r *runState) setState(s runtime.State, reason string, at time.Time) {
 		r.active, r.began, r.ended = true, at, time.Time{}
 	}
 	r.state, r.reason = s, reason
-	if s != runtime.StateRetryingModel && s != runtime.StateWaitingModel {
+	if s != runtime.StateRetryingModel && s != runtime.StateWaitingModel && s != runtime.StateRetryingTool {
 		r.retry = nil
 	}
 	if s != runtime.StateWaitingModel {

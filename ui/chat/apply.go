@@ -60,7 +60,9 @@ func (v *View) Apply(e trace.Event) {
 			v.add(v.errorBlock(Ref{Turn: e.Turn, Step: e.Step}, d))
 		}
 	case trace.RetryData:
-		v.retrying(e, d)
+		if d.Call == "" { // a tool's shows in the status line and in the trace
+			v.retrying(e, d)
+		}
 	case trace.StateData:
 		v.state(d)
 	case trace.ApprovalData:

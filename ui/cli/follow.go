@@ -166,7 +166,11 @@ func (f *follower) ours(ev trace.Event) {
 			f.c.err.line("vitrine: vitrine run --session %s --approve %s | --deny %s", f.id, d.ID, d.ID)
 		}
 	case trace.RetryData:
-		f.c.err.line("vitrine: %s; attempt %d of %d failed, again in %.1f s", d.Cause, d.Attempt, d.Max, float64(d.WaitMS)/1000)
+		what := d.Cause
+		if d.Tool != "" {
+			what = d.Tool + ": " + what
+		}
+		f.c.err.line("vitrine: %s; attempt %d of %d failed, again in %.1f s", what, d.Attempt, d.Max, float64(d.WaitMS)/1000)
 	case trace.ErrorData:
 		f.told = f.told || d.Code != "saved"
 		f.c.err.line("vitrine: %s", describeEvent(d))
