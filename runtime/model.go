@@ -139,6 +139,8 @@ func (r *run) judge(st *stream) (Input, error) {
 		PromptBytes: r.sent.PromptBytes, PrefixBytes: r.sent.PrefixBytes, PrefixTokens: r.sent.PrefixTokens,
 		PrefixID: r.sent.PrefixID,
 	}
+	built := r.built.Milliseconds()
+	data.ContextMS = &built
 	if !st.first.IsZero() {
 		ttft := st.first.Sub(st.started).Milliseconds()
 		data.TTFTMS = &ttft

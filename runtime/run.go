@@ -56,8 +56,9 @@ type run struct {
 	left       bool  // stopped where it was, to be resumed
 	broken     error // the store would not take it; what is stored is the truth
 
-	fresh int  // messages of the request that the one before did not have
-	pass  bool // the next model call goes by the debugger
+	built time.Duration // how long the request took to make
+	fresh int           // messages of the request that the one before did not have
+	pass  bool          // the next model call goes by the debugger
 	words *clock.Queue[word]
 
 	mu      sync.Mutex
@@ -299,6 +300,7 @@ func (r *run) build() (Input, error) {
 	if r.reason != ReasonNone {
 		return InBudgetUsed, nil
 	}
+	began := r.s.eng.cfg.Clock.Now()
 	ok, err := r.makeRoom()
 	switch {
 	case err != nil:
@@ -336,6 +338,7 @@ func (r *run) build() (Input, error) {
 		r.row.Usage.Steps--
 		return InContextFull, nil
 	}
+	r.built = r.s.eng.cfg.Clock.Now().Sub(began)
 	return InBuilt, nil
 }
 

@@ -102,6 +102,8 @@ type LLMCallData struct {
 	PrefixTokens int `json:"prefix_tokens,omitempty"`
 	// PrefixID names the sequence that was sent, for comparing the next request with it, also in another process.
 	PrefixID string `json:"prefix_id,omitempty"`
+	// ContextMS is how long the request took to make, folds included; nil in traces of old.
+	ContextMS *int64 `json:"context_ms,omitempty"`
 	// StartedAt is when the call began.
 	StartedAt time.Time `json:"started_at"`
 }

@@ -558,3 +558,51 @@ func TestToolRetryInTheTree(t *testing.T) {
 	}
 	tree.Apply(Event{RunID: "run-1", Step: 1, Name: Retry, Data: RetryData{Attempt: 1, Cause: "x", Call: "nothing"}})
 }
+
+// What a run waits for the user, or for another process, is no part of its rows: the call that the debugger holds begins when it
+// goes on, and the request before it took what it took.
+func TestPauseInTheTree(t *testing.T) {
+	s := &script{run: "run-1", turn: 1}
+	s.at(0, RunStartData{Input: "go", Model: "m"}).at(0, StateData{State: "building_context"}).in(1).
+		at(5, StateData{State: "waiting_model"}).
+		at(5, StateData{State: "waiting_model", Reason: "paused", Pause: &Pause{Step: 1}})
+	tree := treeOf(s.events...)
+	run := tree.Run("run-1")
+	m := tree.openModel(run)
+	if m == nil || m.Status != Waiting || m.Outcome != "paused" || run.Status != Waiting {
+		t.Fatalf("while it stands still: run %s, call %+v", run.Status, m)
+	}
+	begun := len(s.events)
+	s.at(60_000, StateData{State: "waiting_model"})
+	tree.Apply(s.events[begun])
+	if m.Status != Running || m.Outcome != "" || run.Status != Running || !m.Start.Equal(ms(60_000)) {
+		t.Fatalf("after it went on: run %s, call %+v", run.Status, m)
+	}
+	s.at(61_000, LLMCallData{Model: "m", LatencyMS: 1000, Estimate: 9, FinishReason: "stop", Attempts: 1, StartedAt: ms(60_000), ContextMS: ptr(int64(5))})
+	for _, tree := range []*Tree{tree, treeOf(s.events[0], s.events[len(s.events)-1])} {
+		if len(tree.Run("run-1").Children) == 0 {
+			t.Fatal("no rows")
+		}
+		tree.Apply(s.events[len(s.events)-1])
+		for _, n := range tree.Run("run-1").Children {
+			if want := map[Kind]time.Duration{KindContext: 5 * time.Millisecond, KindStep: time.Second}[n.Kind]; n.Duration(ms(99_000)) != want {
+				t.Errorf("%s took %s, want %s", n.Title, n.Duration(ms(99_000)), want)
+			}
+		}
+	}
+}
+
+// The row of a call whose arguments the user changed ends; the call that took its place has one of its own.
+func TestEditInTheTree(t *testing.T) {
+	s := &script{run: "run-1", turn: 1}
+	s.at(0, RunStartData{Input: "go"}).in(1).
+		at(0, LLMCallData{Model: "m", Estimate: 1, FinishReason: "tool_calls", Attempts: 1, StartedAt: ms(0)}).
+		at(1, ApprovalData{Phase: "asked", ID: "c1", CallID: "w", Tool: "save", Arguments: json.RawMessage(`{"a":1}`)}).
+		at(9, ApprovalData{Phase: "decided", ID: "c1", CallID: "w", Tool: "save", Answer: "edit"}).
+		at(9, ApprovalData{Phase: "asked", ID: "c2", CallID: "w", Tool: "save", Arguments: json.RawMessage(`{"a":2}`)})
+	tree := treeOf(s.events...)
+	old, now := tree.byID[callNode("c1")], tree.byID[callNode("c2")]
+	if old.Status != Stopped || old.Outcome != "arguments changed" || now == nil || now.Status != Waiting || !strings.Contains(now.Detail, "2") {
+		t.Errorf("old %+v, now %+v", old, now)
+	}
+}

@@ -39,8 +39,12 @@ func (t *Tree) state(run *Node, e Event, d StateData) {
 			t.context(run, run.Start)
 		}
 	case "waiting_model":
-		if t.openModel(run) == nil {
-			t.startModel(run, e.Step, e.TS)
+		m := t.openModel(run)
+		if m == nil {
+			m = t.startModel(run, e.Step, e.TS)
+		}
+		if t.paused(run, m, e, d.Pause != nil) {
+			return
 		}
 	case "waiting_approval":
 		run.Status = Waiting
@@ -51,6 +55,20 @@ func (t *Tree) state(run *Node, e Event, d StateData) {
 		run.Status = Running
 		t.touch(run)
 	}
+}
+
+// paused follows a model call that the debugger holds: it waits, and begins when it goes on.
+func (t *Tree) paused(run, m *Node, e Event, on bool) bool {
+	switch {
+	case on:
+		run.Status, m.Status, m.Outcome = Waiting, Waiting, "paused"
+	case m.Status == Waiting:
+		m.Status, m.Outcome, m.Start = Running, "", e.TS
+	default:
+		return false
+	}
+	t.touch(m)
+	return on
 }
 
 // context is the node of the work before the first model call.
@@ -153,6 +171,9 @@ func (t *Tree) modelCall(run *Node, e Event, d LLMCallData) {
 	}
 	if c := lastOf(run, KindContext); c != nil && m.Parent == firstOf(run, KindStep) && m == m.Parent.Children[0] {
 		c.End = m.Start
+		if d.ContextMS != nil { // without what the run waited, for the user or for another process
+			c.Start = c.End.Add(-time.Duration(*d.ContextMS) * time.Millisecond)
+		}
 	}
 	if m == m.Parent.Children[0] {
 		m.Parent.Start = m.Start
@@ -276,7 +297,9 @@ func (t *Tree) sum(n *Node) {
 func (t *Tree) approval(run *Node, e Event, d ApprovalData) {
 	n := t.byID[callNode(d.ID)]
 	if n == nil {
-		n = t.callOf(run, d.CallID)
+		if n = t.callOf(run, d.CallID); n != nil && !n.Open() && d.ID != "" && d.Phase == "asked" {
+			n = nil // the user changed that call's arguments: this one takes its place
+		}
 	}
 	if n == nil && d.ID != "" && d.Tool != "" && d.Phase == "asked" { // it is asked about before it is started
 		n = t.add(t.step(run, e.Step, e.TS), &Node{
@@ -296,6 +319,11 @@ func (t *Tree) approval(run *Node, e Event, d ApprovalData) {
 		}
 	}
 	t.keep(n, e)
+	if d.Phase == "decided" && d.Answer == "edit" && n.Open() { // another call takes its place
+		n.Outcome = "arguments changed"
+		t.end(n, e.TS, Stopped)
+		t.closeStep(n.Parent)
+	}
 }
 
 // deniedWord is what a denied call came to.
