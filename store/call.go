@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"vitrine/runtime"
 )
@@ -50,6 +52,25 @@ func scanCall(rows *sql.Rows) (runtime.CallRow, error) {
 		&c.RawArguments, &c.Effect, &c.Status, &c.SideEffect, &result, &started, &finished)
 	c.Result, c.StartedAt, c.FinishedAt = rawJSON(result), fromMicrosOrNull(started), fromMicrosOrNull(finished)
 	return c, err
+}
+
+// Results implements tools.ResultReader.
+func (s *Store) Results(ctx context.Context, sessionID string, names []string, limit int) ([]json.RawMessage, error) {
+	if len(names) == 0 || limit <= 0 {
+		return nil, nil
+	}
+	args := []any{sessionID}
+	for _, n := range names {
+		args = append(args, n)
+	}
+	query := `SELECT result FROM tool_calls WHERE session_id = ? AND status = 'done' AND name IN (?` + strings.Repeat(", ?", len(names)-1) +
+		`) AND json_extract(result, '$.ok') ORDER BY finished_at DESC, rowid DESC LIMIT ?`
+	out, _, err := list(ctx, s, func(rows *sql.Rows) (json.RawMessage, error) {
+		var result sql.NullString
+		err := rows.Scan(&result)
+		return rawJSON(result), err
+	}, query, append(args, limit)...)
+	return out, reading("results", sessionID, err)
 }
 
 // Calls gives the calls of a run, in the order in which they were asked for.

@@ -877,3 +877,40 @@ func TestQueryPlans(t *testing.T) {
 		})
 	}
 }
+
+// Results are those of one session, of the named tools, that succeeded, the newest first.
+func TestResults(t *testing.T) {
+	r := open(t, dbPath(t))
+	for _, id := range []string{"s1", "s2"} {
+		tx := r.tx(r.openSession(t, id))
+		tx.Run = &runtime.RunRow{ID: "run-" + id, State: runtime.StateExecuting}
+		for i, c := range []struct{ name, status, result string }{
+			{"read", "done", `{"ok":true,"data":1}`}, {"read", "done", `{"ok":false}`}, {"read", "interrupted", `{"ok":true}`}, {"other", "done", `{"ok":true}`},
+			{"write", "done", `{"ok":true,"data":2}`}, {"read", "started", ""}, {"read", "done", `{"ok":true,"data":3}`},
+		} {
+			at := time.Unix(int64(1000+i/2), 0)
+			row := runtime.CallRow{ID: fmt.Sprint(id, i), RunID: "run-" + id, Ord: i, Name: c.name, Status: runtime.CallStatus(c.status), FinishedAt: &at}
+			if c.result != "" {
+				row.Result = json.RawMessage(c.result)
+			}
+			tx.Calls = append(tx.Calls, row)
+		}
+		r.commit(t, tx)
+	}
+	for _, c := range []struct {
+		names []string
+		limit int
+		want  string
+	}{
+		{[]string{"read", "write"}, 9, `[{"ok":true,"data":3} {"ok":true,"data":2} {"ok":true,"data":1}]`},
+		{[]string{"read"}, 1, `[{"ok":true,"data":3}]`},
+		{[]string{"nothing"}, 9, `[]`},
+		{nil, 9, `[]`},
+		{[]string{"read"}, 0, `[]`},
+	} {
+		got, err := r.Results(t.Context(), "s1", c.names, c.limit)
+		if text := fmt.Sprintf("%s", got); err != nil || text != c.want {
+			t.Errorf("%v: %s %v", c.names, text, err)
+		}
+	}
+}

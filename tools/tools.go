@@ -144,6 +144,13 @@ type ArtifactReader interface {
 	ListArtifacts(ctx context.Context, sessionID string, limit int) ([]Artifact, error)
 }
 
+// ResultReader gives what tools have given in a session before, in this process and those before it. The store implements it.
+type ResultReader interface {
+	// Results gives up to limit stored results, each a Result as JSON, of calls of the named tools in this session that
+	// succeeded, the newest first.
+	Results(ctx context.Context, sessionID string, names []string, limit int) ([]json.RawMessage, error)
+}
+
 // Tool is one tool. New makes it.
 type Tool interface {
 	Name() string

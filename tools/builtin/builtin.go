@@ -1,16 +1,18 @@
-// Package builtin holds the tools that need nothing outside of the program: calculator, search_mock, todo and
-// artifact.
+// Package builtin holds the tools of the program: calculator, search_mock, todo and artifact, which need nothing outside of it,
+// and read_file, list_dir and write_file, which work in one folder.
 //
-// Each tool is one file with a constructor; All is the one place where they are registered.
+// Each tool is one file with a constructor; All is the one place where they are registered. The file tools share folder.go,
+// where paths are resolved, and filetext.go, which knows how texts are shown and kept.
 package builtin
 
 import (
 	"io/fs"
+	"os"
 
 	"vitrine/tools"
 )
 
-// Deps is what the tools need. All fields are required.
+// Deps is what the tools need. All fields but Root and Private are required.
 type Deps struct {
 	// Corpus holds the documents of search_mock: Markdown files with front matter, at its root.
 	Corpus fs.FS
@@ -20,9 +22,18 @@ type Deps struct {
 	Artifacts tools.ArtifactReader
 	// NewID gives the ids of new todos. It is safe for concurrent use.
 	NewID func() string
+	// Root is the folder of the file tools; without it there are none. Private are paths in it, with slashes, that they leave
+	// alone. Results tells them what the model has seen.
+	Root    *os.Root
+	Private []string
+	Results tools.ResultReader
 }
 
 // All makes every tool of this package.
 func All(d Deps) []tools.Tool {
-	return []tools.Tool{Artifact(d.Artifacts), Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID)}
+	all := []tools.Tool{Artifact(d.Artifacts), Calculator(), SearchMock(d.Corpus), Todo(d.Todos, d.NewID)}
+	if d.Root != nil {
+		all = append(all, Files(d.Root, d.Results, d.Private...)...)
+	}
+	return all
 }

@@ -1,0 +1,35 @@
+//go:build unix
+
+package builtin
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// nonblock keeps the opening of a pipe or of a device from waiting, and of a terminal from becoming ours.
+const nonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
+
+// keepOwner gives file the owner of the one that it replaces.
+func keepOwner(file *os.File, old fs.FileInfo) error {
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at the new file: %w", err)
+	}
+	if now, ok := info.Sys().(*syscall.Stat_t); ok && now.Uid == was.Uid && now.Gid == was.Gid {
+		return nil
+	}
+	return file.Chown(int(was.Uid), int(was.Gid))
+}
+
+// keepMode gives file the mode of the one that it replaces.
+func keepMode(file *os.File, old fs.FileInfo) error { return file.Chmod(old.Mode()) }
+
+// syncFolder makes a rename in a folder last.
+func syncFolder(dir *os.File) error { return dir.Sync() }

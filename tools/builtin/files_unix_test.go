@@ -1,0 +1,407 @@
+//go:build unix
+
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"vitrine/tools"
+)
+
+// within fails when f has not ended after a time that nothing here comes near: it would wait for ever.
+func within(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s does not end", what)
+	}
+}
+
+// B136: links that lead out are refused for reading, listing and writing, and nothing appears outside; links that stay inside
+// work, and so does a root that is a link itself.
+func TestLinksB136(t *testing.T) {
+	base := t.TempDir()
+	dir, outside := filepath.Join(base, "w"), filepath.Join(base, "outside")
+	for _, d := range []string{filepath.Join(dir, "sub"), outside} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(target, name string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("/etc/passwd", "out")
+	link(outside, "d")
+	link(filepath.Join(outside, "not-yet"), "new")
+	link("b", "a")
+	link("../..", "b")
+	link("loop2", "loop1")
+	link("loop1", "loop2")
+	link("x", "in")
+	link("sub", "insub")
+	link(filepath.Join(dir, "x"), "absolute-in")
+	b := newBench(t, dir)
+	b.put("x", "inside\n")
+	b.put("sub/y", "below\n")
+	for _, p := range []string{"out", "d", "d/x", "new", "a", "a/x", "b", "loop1", "insub/../../outside"} {
+		b.everywhere(p, tools.CodeInvalidArgument)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Errorf("outside: %v %v", entries, err)
+	}
+	for p, want := range map[string]string{"in": "inside", "absolute-in": "inside", "insub/y": "below"} {
+		if got := b.must("read_file", "path", p); !strings.Contains(got["text"].(string), want) {
+			t.Errorf("%s: %v", p, got)
+		}
+	}
+	b.must("list_dir", "path", "insub")
+
+	through := filepath.Join(base, "through")
+	if err := os.Symlink(dir, through); err != nil {
+		t.Fatal(err)
+	}
+	c := newBench(t, through)
+	for _, p := range []string{"x", through + "/x"} {
+		if got := c.must("read_file", "path", p); got["text"] != "1\tinside\n" {
+			t.Errorf("through a link: %v", got)
+		}
+	}
+	c.must("write_file", "path", "sub/new", "content", "x\n")
+	c.everywhere("out", tools.CodeInvalidArgument)
+}
+
+// B136: a folder that becomes a link between check and opening leads nowhere outside either.
+func TestLinkRaceB136(t *testing.T) {
+	base := t.TempDir()
+	dir, outside := filepath.Join(base, "w"), filepath.Join(base, "outside")
+	for _, d := range []string{filepath.Join(dir, "plain"), outside} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(outside, "f"), []byte("outside\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, dir)
+	b.put("plain/f", "inside\n")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		swap, plain, aside := filepath.Join(dir, "swap"), filepath.Join(dir, "swap-plain"), filepath.Join(dir, "swap-link")
+		_ = os.Rename(filepath.Join(dir, "plain"), swap)
+		_ = os.Symlink(outside, aside)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Rename(swap, plain)
+			_ = os.Rename(aside, swap)
+			_ = os.Rename(swap, aside)
+			_ = os.Rename(plain, swap)
+		}
+	}()
+	for i := range 300 {
+		if got, err := b.do("read_file", "path", "swap/f"); err == nil && got["text"] != "1\tinside\n" && !strings.HasPrefix(got["text"].(string), "1\tw") {
+			t.Errorf("read outside: %v", got)
+			break
+		}
+		_, _ = b.do("write_file", "path", fmt.Sprintf("swap/new%d", i%7), "content", fmt.Sprint("w", i)) // refused or inside
+		if got, err := b.do("list_dir", "path", "swap"); err == nil && fmt.Sprint(got["names"]) == "[f]" && i > 20 {
+			break // the listing of outside would hold f alone; that of inside has new files by then
+		}
+	}
+	close(stop)
+	<-done
+	entries, err := os.ReadDir(outside)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("outside: %v %v", entries, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(outside, "f")); err != nil || string(got) != "outside\n" {
+		t.Errorf("outside: %q %v", got, err)
+	}
+}
+
+// B139: what a reading takes of memory and of the prompt is bounded, whatever the size of the file or of a line.
+func TestLargeFilesB139(t *testing.T) {
+	b := newBench(t, t.TempDir())
+	long := "begin" + strings.Repeat("x", 5_000_000)
+	b.put("long", long)
+	var lines strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&lines, "line %d\n", i+1)
+	}
+	b.put("many", lines.String())
+	sparse := filepath.Join(b.dir, "sparse")
+	if err := os.WriteFile(sparse, []byte(strings.Repeat("text\n", 4000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(sparse, 2<<30); err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+	used := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if n := used(func() {
+		got := b.must("read_file", "path", "long")
+		text := got["text"].(string)
+		if !strings.Contains(text, "begin") || !strings.Contains(text, "the line has 5000005 bytes") || got["lines"] != "1-1 of 1" {
+			t.Errorf("%.200v", got)
+		}
+	}); n > 2<<20 {
+		t.Errorf("a line of 5 MB took %d bytes", n)
+	}
+	if n := used(func() {
+		got := b.must("read_file", "path", "many", "offset", 190_000)
+		if !strings.HasPrefix(got["text"].(string), "190000\tline 190000\n") || !strings.Contains(got["lines"].(string), "of 200000, use offset=190") {
+			t.Errorf("%.200v", got)
+		}
+	}); n > 2<<20 {
+		t.Errorf("200,000 lines took %d bytes", n)
+	}
+	// The end of a sparse file is zeros without an end: what is asked for comes, the rest is not counted.
+	if n := used(func() {
+		got := b.must("read_file", "path", "sparse", "offset", 3999)
+		if !strings.HasPrefix(got["text"].(string), "3999\ttext\n4000\ttext\n") || !strings.Contains(got["lines"].(string), "more than 4000") || got["version"] != nil {
+			t.Errorf("%.200v", got)
+		}
+	}); n > 4<<20 {
+		t.Errorf("a file of 2 GiB took %d bytes", n)
+	}
+	if e := b.refused(tools.CodeInvalidArgument, "read_file", "path", "many", "offset", 200_001); !strings.Contains(e.Message, "200000 lines") {
+		t.Error(e)
+	}
+	for _, bad := range [][]any{{"offset", -1}, {"limit", 0}, {"offset", 0}} {
+		if e := b.refused(tools.CodeInvalidArgument, "read_file", append([]any{"path", "many"}, bad...)...); e.Field != bad[0] {
+			t.Error(e)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := b.tools["read_file"].Run(ctx, b.call("s"), args("path", "many")); err == nil {
+		t.Error("a cancelled reading goes on to the end")
+	}
+}
+
+// B140: what is no regular file is named, never waited for, and no goroutine stays behind.
+func TestSpecialFilesB140(t *testing.T) {
+	b := newBench(t, t.TempDir())
+	if err := syscall.Mkfifo(filepath.Join(b.dir, "p"), 0o600); err != nil {
+		t.Skip("no pipes here: ", err)
+	}
+	sock, err := net.Listen("unix", filepath.Join(b.dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sock.Close() }()
+	b.put("plain", "x\n")
+	before := runtime.NumGoroutine()
+	within(t, "reading special files", func() {
+		for p, want := range map[string]string{"p": "pipe", "s": "socket", ".": "folder"} {
+			if e := b.refused(tools.CodeInvalidArgument, "read_file", "path", p); !strings.Contains(e.Message, want) {
+				t.Errorf("%s: %s", p, e)
+			}
+		}
+		for p, want := range map[string]string{"p": "pipe", "s": "socket"} {
+			for _, name := range []string{"list_dir", "write_file"} {
+				pairs := []any{"path", p}
+				if name == "write_file" {
+					pairs = append(pairs, "content", "x")
+				}
+				if e := b.refused(tools.CodeInvalidArgument, name, pairs...); !strings.Contains(e.Message, want) {
+					t.Errorf("%s %s: %s", name, p, e)
+				}
+			}
+		}
+		if got := fmt.Sprint(b.must("list_dir")["names"]); got != "[p (pipe (FIFO)) plain s (socket)]" {
+			t.Error(got)
+		}
+	})
+	if n := runtime.NumGoroutine(); n > before+1 { // within has one
+		t.Errorf("%d goroutines before, %d after", before, n)
+	}
+	dev, err := os.Stat("/dev/zero")
+	if err != nil || dev.Mode()&os.ModeCharDevice == 0 {
+		t.Skip("no /dev/zero here")
+	}
+	d := newBench(t, "/dev")
+	within(t, "reading devices", func() {
+		for _, p := range []string{"zero", "tty", "null"} {
+			if _, err := d.do("read_file", "path", p); err == nil {
+				t.Errorf("/dev/%s is read", p)
+			}
+			if _, err := d.do("write_file", "path", p, "content", "x"); err == nil {
+				t.Errorf("/dev/%s is written", p)
+			}
+		}
+	})
+}
+
+// B143: mode, owner and links stay; of several hard links the others keep the old content, as the description says.
+func TestModesAndLinksB143(t *testing.T) {
+	b := newBench(t, t.TempDir())
+	old := syscall.Umask(0o077)
+	defer syscall.Umask(old)
+	for name, mode := range map[string]os.FileMode{"script": 0o755, "secret": 0o600, "odd": 0o640 | os.ModeSticky} {
+		b.put(name, "old\n")
+		path := filepath.Join(b.dir, name)
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		was, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.must("read_file", "path", name)
+		b.must("write_file", "path", name, "content", "new\n")
+		now, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, c := was.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
+		if now.Mode() != was.Mode() || a.Uid != c.Uid || a.Gid != c.Gid || b.get(name) != "new\n" {
+			t.Errorf("%s: %s %d:%d, was %s %d:%d", name, now.Mode(), c.Uid, c.Gid, was.Mode(), a.Uid, a.Gid)
+		}
+	}
+	b.must("write_file", "path", "fresh", "content", "x\n")
+	if info, err := os.Stat(filepath.Join(b.dir, "fresh")); err != nil || info.Mode() != 0o600 {
+		t.Errorf("a new file does not follow the umask: %v %v", info.Mode(), err)
+	}
+	b.put("target", "old\n")
+	if err := os.Symlink("target", filepath.Join(b.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	b.must("read_file", "path", "target")
+	b.must("write_file", "path", "link", "content", "new\n")
+	if info, err := os.Lstat(filepath.Join(b.dir, "link")); err != nil || info.Mode()&os.ModeSymlink == 0 || b.get("target") != "new\n" {
+		t.Errorf("the link: %v %v, its target %q", info.Mode(), err, b.get("target"))
+	}
+	b.put("one", "old\n")
+	if err := os.Link(filepath.Join(b.dir, "one"), filepath.Join(b.dir, "two")); err != nil {
+		t.Fatal(err)
+	}
+	b.must("read_file", "path", "one")
+	b.must("write_file", "path", "one", "content", "new\n")
+	if b.get("one") != "new\n" || b.get("two") != "old\n" || !strings.Contains(b.tools["write_file"].Description(), "hard") {
+		t.Errorf("hard links: %q %q", b.get("one"), b.get("two"))
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(filepath.Join(b.dir, "one"), 12345, 54321); err != nil {
+			t.Fatal(err)
+		}
+		b.must("write_file", "path", "one", "content", "newer\n")
+		info, err := os.Stat(filepath.Join(b.dir, "one"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := info.Sys().(*syscall.Stat_t); c.Uid != 12345 || c.Gid != 54321 {
+			t.Errorf("owner %d:%d", c.Uid, c.Gid)
+		}
+	}
+	b.clean()
+}
+
+// B146: listing ends, whatever links and sizes there are; names are one line each, the order is always the same.
+func TestListingB146(t *testing.T) {
+	b := newBench(t, t.TempDir())
+	b.put("a/file", "x")
+	if err := os.Symlink("..", filepath.Join(b.dir, "a", "loop")); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("n", 255)
+	for _, name := range []string{"line\nbreak", "esc\x1b[31m", "bad\xff", long} {
+		if err := os.WriteFile(filepath.Join(b.dir, name), nil, 0o600); err != nil {
+			t.Skip("no such names here: ", err)
+		}
+	}
+	first := b.must("list_dir", "depth", 8)
+	names := fmt.Sprint(first["names"])
+	for _, want := range []string{"a/ ", "a/file", "a/loop -> ..", "line<U+000A>break", "esc<U+001B>[31m", "bad<0xFF>", long} {
+		if !strings.Contains(names, want) {
+			t.Errorf("%q is not in %s", want, names)
+		}
+	}
+	if strings.ContainsAny(names, "\n\x1b") || strings.Count(names, "loop") != 1 {
+		t.Error(names)
+	}
+	for range 3 {
+		if again := fmt.Sprint(b.must("list_dir", "depth", 8)["names"]); again != names {
+			t.Errorf("another order: %s", again)
+		}
+	}
+	deep := b.dir
+	for i := range 500 {
+		deep = filepath.Join(deep, "d")
+		if err := os.Mkdir(deep, 0o700); err != nil {
+			t.Logf("tree of %d", i)
+			break
+		}
+	}
+	within(t, "listing a deep tree", func() { b.must("list_dir", "path", "d", "depth", 8) })
+	b.refused(tools.CodeInvalidArgument, "list_dir", "path", "a", "offset", 2)
+	b.refused(tools.CodeNotFound, "list_dir", "path", "nothing")
+	if e := b.refused(tools.CodeInvalidArgument, "list_dir", "path", "a/file"); !strings.Contains(e.Message, "read_file") {
+		t.Error(e)
+	}
+	if err := os.Mkdir(filepath.Join(b.dir, "empty"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.must("list_dir", "path", "empty"); got["entries"] != "none: the folder is empty" {
+		t.Error(got)
+	}
+	if os.Getuid() != 0 { // root reads everything
+		if err := os.Mkdir(filepath.Join(b.dir, "closed"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(b.must("list_dir", "depth", 2, "offset", 4)["names"]); !strings.Contains(got, "closed/ (cannot be read: permission denied)") || !strings.Contains(got, "empty/") {
+			t.Error(got)
+		}
+		b.refused(tools.CodeDenied, "list_dir", "path", "closed")
+	}
+}
+
+// B146: a folder of 100,000 files is listed in part, with the number of all.
+func TestLargeFolderB146(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "vitrine-test") // so many files take a disk long
+	if err != nil {
+		dir = t.TempDir()
+	} else {
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	}
+	b := newBench(t, dir)
+	for i := range 100_000 {
+		f, err := os.OpenFile(filepath.Join(b.dir, fmt.Sprintf("f%06d", i)), os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Skip("no room for so many files: ", err)
+		}
+		_ = f.Close()
+	}
+	got := b.must("list_dir")
+	if !strings.HasPrefix(got["entries"].(string), "1-") || !strings.Contains(got["entries"].(string), "of 100000, use offset=") {
+		t.Error(got["entries"])
+	}
+	last := b.must("list_dir", "offset", 99_999)
+	if fmt.Sprint(last["names"]) != "[f099999]" || last["entries"] != "100000-100000 of 100000" {
+		t.Error(last)
+	}
+}

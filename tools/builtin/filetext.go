@@ -1,0 +1,88 @@
+package builtin
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// How texts are shown and kept: the model gets a file's text as it is but for bytes that are no text, the user who is asked gets
+// all spelled out, and what a file has beside its words, a byte order mark and its line ends, stays.
+
+const bom = "\ufeff"
+
+// readable writes text for the model: bytes that are no text as <0xFF>, all else as it is, so that it can be written back.
+func readable(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return spell(s, func(rune) bool { return false })
+}
+
+// shown writes text for somebody who looks: besides, what does not show as <U+202E>; tabs stay.
+func shown(s string) string {
+	if !strings.ContainsFunc(s, unseen) && utf8.ValidString(s) {
+		return s
+	}
+	return spell(s, unseen)
+}
+
+func spell(s string, unseen func(rune) bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "<0x%02X>", s[i])
+		case unseen(r):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// unseen characters show nothing of their own.
+func unseen(r rune) bool { return r != '\t' && r != '\n' && !unicode.IsGraphic(r) }
+
+// shownName writes a name in one line.
+func shownName(s string) string {
+	s = strings.NewReplacer("\n", "<U+000A>", "\t", "<U+0009>").Replace(shown(s))
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+// form is what a text file has beside its words.
+type form struct{ bom, crlf bool }
+
+// formOf finds the form of a content. Line ends that are mixed count as line feeds: they are written as they come.
+func formOf(content []byte) form {
+	content, marked := bytes.CutPrefix(content, []byte(bom))
+	lines := bytes.Count(content, []byte("\n"))
+	return form{bom: marked, crlf: lines > 0 && bytes.Count(content, []byte("\r\n")) == lines}
+}
+
+// apply gives text the form.
+func (f form) apply(text string) string {
+	text = strings.TrimPrefix(text, bom)
+	if f.crlf {
+		text = strings.ReplaceAll(plainEnds(text), "\n", "\r\n")
+	}
+	if f.bom {
+		text = bom + text
+	}
+	return text
+}
+
+func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
+
+// sameWords says that two contents differ in their form at most.
+func sameWords(a, b string) bool {
+	return plainEnds(strings.TrimPrefix(a, bom)) == plainEnds(strings.TrimPrefix(b, bom))
+}

@@ -1,0 +1,371 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"vitrine/tools"
+)
+
+const (
+	// maxContent bounds what is written, in characters, maxOld what is replaced, in bytes.
+	maxContent = 1 << 20
+	maxOld     = 4 << 20
+	// diffLines is how many lines stand around a change.
+	diffLines = 3
+)
+
+type writeIn struct {
+	Path    string `json:"path" minlen:"1" jsonschema:"the file, relative to the folder"`
+	Content string `json:"content" maxlen:"1048576" jsonschema:"the whole new content"`
+}
+
+type writeOut struct {
+	// Path is without links; Version names the content that the file has now.
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Change  string `json:"change"`
+	Note    string `json:"note,omitempty"`
+}
+
+func (f *folder) writeFile() tools.Tool {
+	return tools.New(toolWriteFile, "Writes a whole text file of the project, new or in the place of the old one, which must have been read with "+
+		toolReadFile+" and be unchanged since. Mode, line ends and byte order mark stay; missing folders are made. Of a file with several hard "+
+		"links only this name gets the new content.",
+		tools.Probeable, f.write, tools.WithProbe(f.probe), tools.WithPreview(f.preview))
+}
+
+// plan is what a write would do.
+type plan struct {
+	to      string // without links
+	info    fs.FileInfo
+	old     []byte // nil when there is no file
+	content string // as it gets onto the disk
+}
+
+func (p plan) isNew() bool { return p.info == nil }
+
+func (p plan) same() bool { return !p.isNew() && string(p.old) == p.content }
+
+// look reads what is there and checks what is to be written.
+func (f *folder) look(in writeIn) (plan, error) {
+	to, err := f.resolve(in.Path)
+	if err != nil {
+		return plan{}, err
+	}
+	p := plan{to: to, content: in.Content}
+	if to == "." {
+		return plan{}, f.refuse(in.Path, "is the folder itself")
+	}
+	file, info, err := f.open(in.Path, to)
+	if te, ok := errors.AsType[*tools.Error](err); ok && te.Code == tools.CodeNotFound {
+		if strings.ContainsRune(in.Content, utf8.RuneError) {
+			return plan{}, replacement()
+		}
+		return p, f.parents(in.Path, to)
+	}
+	if err != nil {
+		return plan{}, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if info.Size() > maxOld {
+		return plan{}, &tools.Error{Code: tools.CodeInvalidArgument, Field: "path", Expected: "a file of at most " + sizeText(maxOld),
+			Message: fmt.Sprintf("%s has %s; that is too much to replace", shownName(in.Path), sizeText(info.Size()))}
+	}
+	old, err := io.ReadAll(io.LimitReader(file, maxOld+1))
+	if err != nil {
+		return plan{}, f.failed(in.Path, err)
+	}
+	if !utf8.Valid(old) || bytes.IndexByte(old, 0) >= 0 {
+		return plan{}, &tools.Error{Code: tools.CodeConflict, Field: "path", Expected: "a file in UTF-8",
+			Message: shownName(in.Path) + " holds bytes that are no UTF-8 text; writing it would lose them, so it is left as it is"}
+	}
+	if strings.ContainsRune(in.Content, utf8.RuneError) && !bytes.ContainsRune(old, utf8.RuneError) {
+		return plan{}, replacement()
+	}
+	p.info, p.old = info, old
+	p.content = formOf(old).apply(in.Content)
+	return p, nil
+}
+
+// replacement refuses what stands for lost characters.
+func replacement() error {
+	return &tools.Error{Code: tools.CodeInvalidArgument, Field: "content", Expected: "text without U+FFFD",
+		Message: "the content holds U+FFFD, which stands for characters that were lost; nothing was written"}
+}
+
+// parents says why the folders above a new file cannot be made, if so.
+func (f *folder) parents(name, to string) error {
+	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
+		info, err := f.root.Lstat(filepath.FromSlash(dir))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return f.failed(name, err)
+		case !info.IsDir():
+			return f.refuse(name, "goes through a "+kindOf(info.Mode().Type()))
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// allowed checks that the model has seen what it replaces.
+func (f *folder) allowed(ctx context.Context, session, name string, p plan) error {
+	known, err := f.known(ctx, session, p.to)
+	if err != nil {
+		return err
+	}
+	conflict := func(why string) error {
+		return &tools.Error{Code: tools.CodeConflict, Field: "path", Message: shownName(name) + " " + why + "; nothing was written"}
+	}
+	switch {
+	case p.same():
+		return nil
+	case p.isNew() && known == "":
+		return nil
+	case p.isNew():
+		return conflict("was there when it was read and is not now: read_file tells, then write it under this name or another one")
+	case known == "":
+		return conflict("is there and has not been read in this session: read it first")
+	case known != versionOf(sha256.Sum256(p.old)):
+		return conflict("has changed since it was read: read it again, and keep what others changed")
+	}
+	return nil
+}
+
+func (f *folder) write(ctx context.Context, call tools.Call, in writeIn) (tools.Output, error) {
+	p, err := f.look(in)
+	if err != nil {
+		return tools.Output{}, err
+	}
+	if err := f.allowed(ctx, call.SessionID, in.Path, p); err != nil {
+		return tools.Output{}, err
+	}
+	if !p.same() {
+		if err := f.replace(ctx, call.Key, in, p); err != nil {
+			return tools.Output{}, err
+		}
+	}
+	return written(p), nil
+}
+
+// written tells what became of a file.
+func written(p plan) tools.Output {
+	out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256([]byte(p.content))), Change: p.change()}
+	if p.same() {
+		out.Note = "the file held this already"
+	}
+	return tools.Output{Data: out, Summary: out.Change}
+}
+
+// change counts the lines that come and go.
+func (p plan) change() string {
+	more, less := 0, 0
+	for _, l := range strings.Split(p.diff(), "\n") {
+		switch {
+		case strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "+++"):
+			more++
+		case strings.HasPrefix(l, "-") && !strings.HasPrefix(l, "---"):
+			less++
+		}
+	}
+	switch {
+	case p.same():
+		return "unchanged"
+	case p.isNew():
+		return fmt.Sprintf("new file, +%d", more)
+	}
+	return fmt.Sprintf("+%d -%d", more, less)
+}
+
+func (p plan) diff() string {
+	edits := udiff.Lines(string(p.old), p.content)
+	text, err := udiff.ToUnified("old", "new", string(p.old), edits, diffLines)
+	if err != nil {
+		return "" // only for edits that do not fit the text
+	}
+	return text
+}
+
+// replace puts the new content in the place of the old one at once: who reads the file finds one or the other, whatever happens.
+func (f *folder) replace(ctx context.Context, key string, in writeIn, p plan) (err error) {
+	dir := path.Dir(p.to)
+	if p.isNew() && dir != "." {
+		if err := f.root.MkdirAll(filepath.FromSlash(dir), 0o777); err != nil {
+			return f.failed(in.Path, err)
+		}
+	}
+	temp := filepath.FromSlash(tempOf(p.to, key))
+	if err := f.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that was killed
+		return f.failed(in.Path, err)
+	}
+	file, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return f.failed(in.Path, err)
+	}
+	done := false
+	defer func() {
+		if !done {
+			err = errors.Join(err, f.root.Remove(temp))
+		}
+	}()
+	if err := fill(file, p); err != nil {
+		return f.failed(in.Path, err)
+	}
+	if err := f.unchanged(in.Path, p); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := f.root.Rename(temp, filepath.FromSlash(p.to)); err != nil {
+		return f.failed(in.Path, err)
+	}
+	done = true
+	return f.settle(dir)
+}
+
+// tempOf is the name under which a call prepares its content.
+func tempOf(to, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return path.Join(path.Dir(to), ".vitrine-"+versionOf(sum)+".tmp")
+}
+
+// fill writes the content and makes it last, with mode and owner of the old file.
+func fill(file *os.File, p plan) error {
+	_, err := file.WriteString(p.content)
+	if err == nil && !p.isNew() {
+		if err = keepOwner(file, p.info); err == nil { // before the mode, of which it takes bits away
+			err = keepMode(file, p.info)
+		}
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// unchanged looks once more before the old content goes.
+func (f *folder) unchanged(name string, p plan) error {
+	now, err := f.look(writeIn{Path: name, Content: p.content})
+	if err != nil {
+		return err
+	}
+	if now.to != p.to || now.isNew() != p.isNew() || !bytes.Equal(now.old, p.old) {
+		return &tools.Error{Code: tools.CodeConflict, Field: "path", Message: shownName(name) + " changed just now; nothing was written"}
+	}
+	return nil
+}
+
+// settle makes the rename last.
+func (f *folder) settle(dir string) error {
+	d, err := f.root.Open(filepath.FromSlash(dir))
+	if err != nil {
+		return fmt.Errorf("open the folder of a file that was written: %w", err)
+	}
+	if err := errors.Join(syncFolder(d), d.Close()); err != nil {
+		return fmt.Errorf("make a file that was written last: %w", err)
+	}
+	return nil
+}
+
+// probe finds out whether a call that had been started has written its file. What it prepared beside it is still there when it
+// had not come to that. When the file is neither as the call would leave it nor as the model had read it, nobody can tell.
+func (f *folder) probe(ctx context.Context, call tools.Call, in writeIn) (tools.Output, bool, error) {
+	p, err := f.look(in)
+	var refused *tools.Error
+	if errors.As(err, &refused) {
+		return tools.Output{}, false, nil // what is refused now was not written, and running it again says why
+	}
+	if err != nil {
+		return tools.Output{}, false, err
+	}
+	known, err := f.known(ctx, call.SessionID, p.to)
+	if err != nil {
+		return tools.Output{}, false, err
+	}
+	temp := filepath.FromSlash(tempOf(p.to, call.Key))
+	_, left := f.root.Lstat(temp)
+	switch {
+	case left == nil:
+		if err := f.root.Remove(temp); err != nil {
+			return tools.Output{}, false, fmt.Errorf("remove what a killed call left: %w", err)
+		}
+		return tools.Output{}, false, nil
+	case !p.isNew() && sameWords(string(p.old), in.Content):
+		p.content = string(p.old)
+		out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256(p.old)), Change: "written", Note: "found written after the program had stopped"}
+		return tools.Output{Data: out, Summary: out.Change}, true, nil
+	case p.isNew(), known == versionOf(sha256.Sum256(p.old)):
+		return tools.Output{}, false, nil
+	}
+	return tools.Output{}, false, fmt.Errorf("%s is neither as it was read nor as it would be written", shownName(in.Path))
+}
+
+// preview is the change as a diff, or why it would be refused.
+func (f *folder) preview(ctx context.Context, call tools.Call, in writeIn) (string, error) {
+	p, err := f.look(in)
+	if err != nil {
+		return "", err
+	}
+	if err := f.allowed(ctx, call.SessionID, in.Path, p); err != nil {
+		return "", err
+	}
+	head := shownName(p.to) + "  " + p.change()
+	if !p.isNew() && !p.same() {
+		head += ", same as read"
+	}
+	return head + "\n" + numbered(p.diff()), nil
+}
+
+// numbered writes a diff with the numbers of its lines in place of its headings.
+func numbered(diff string) string {
+	var b strings.Builder
+	before, after := 0, 0
+	for i, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
+		if i < 2 || l == "" {
+			continue // the names
+		}
+		switch l[0] {
+		case '@':
+			if b.Len() > 0 {
+				b.WriteString("   ...\n")
+			}
+			if n, err := fmt.Sscanf(l, "@@ -%d", &before); n != 1 || err != nil {
+				before = 0
+			}
+			if at := strings.IndexByte(l, '+'); at > 0 {
+				if n, err := fmt.Sscanf(l[at:], "+%d", &after); n != 1 || err != nil {
+					after = 0
+				}
+			}
+		case '-':
+			fmt.Fprintf(&b, "%4d - %s\n", before, shown(l[1:]))
+			before++
+		case '+':
+			fmt.Fprintf(&b, "%4d + %s\n", after, shown(l[1:]))
+			after++
+		case '\\':
+			b.WriteString("       " + strings.TrimPrefix(l, "\\ ") + "\n")
+		default:
+			fmt.Fprintf(&b, "%4d   %s\n", after, shown(l[1:]))
+			before++
+			after++
+		}
+	}
+	return b.String()
+}
