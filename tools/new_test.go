@@ -225,6 +225,15 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
+// What a field of any type holds is its own affair, at any depth.
+func TestAnythingAtAnyDepth(t *testing.T) {
+	for _, args := range []string{`{"id":1,"any":{"":{"":0}}}`, `{"id":1,"any":[{"a":{"b":{"c":[]}}}]}`} {
+		if got, err := Check(echo[wideIn]("wide", ReadOnly), json.RawMessage(args)); err != nil || string(got) != args {
+			t.Errorf("%s: %s %v", args, got, err)
+		}
+	}
+}
+
 func TestNumbersThatDoNotFit(t *testing.T) {
 	type in struct {
 		N int64     `json:"n"`

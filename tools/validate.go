@@ -93,6 +93,9 @@ func (c *checker) number(n *node, v json.Number, path string) {
 }
 
 func (c *checker) object(n *node, v map[string]any, path string) {
+	if len(n.types) == 0 && len(n.fields) == 0 {
+		return // anything is taken here, at any depth
+	}
 	for _, name := range n.required {
 		if _, ok := v[name]; !ok {
 			at := join(path, name)
