@@ -44,6 +44,7 @@ func commandTable() []command {
 		{title: "Take a pin away", slash: "unpin", arg: "number or text", run: (*Model).unpin},
 		{title: "What tools may do in this session", slash: "tools", run: (*Model).openTools},
 		{title: "Go to what waits for you", chord: letter("a", "what waits"), run: func(m *Model, _ string) tea.Cmd { return m.nextWaiting() }},
+		{title: "Break at the next call, or a tool's", slash: "break", arg: "tool", chord: letter("b", "break at the next call"), run: (*Model).setBreak},
 		{title: "Stop the run", run: func(m *Model, _ string) tea.Cmd { return m.page().cancelRun() }},
 		{title: "Show or hide the trace", chord: letter("t", "trace"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTrace) }},
 		{title: "Show or hide the todos", chord: letter("o", "todos"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTodos) }},
@@ -82,6 +83,9 @@ const (
 	kindApprove  dialog.Kind = "approve"
 	kindDeny     dialog.Kind = "deny"
 	kindTools    dialog.Kind = "tools"
+	kindEdit     dialog.Kind = "edit"
+	kindAnswer   dialog.Kind = "answer"
+	kindUntil    dialog.Kind = "until"
 )
 
 // ending is what becomes of a run whose tab goes away.
@@ -163,11 +167,16 @@ func (m *Model) rename(arg string) tea.Cmd {
 // openSessions lists what is stored.
 func (m *Model) openSessions(arg string) tea.Cmd {
 	p := m.page()
+	about := ""
+	if m.offered() {
+		about = offerID // they are on top
+		m.forgetOffer()
+	}
 	picker := dialog.NewPicker(kindSessions, "SESSIONS", "reading", nil, true, m.env.dkeys)
 	if arg != "" {
 		picker.Paste(arg)
 	}
-	cmd := p.show(picker, "")
+	cmd := p.show(picker, about)
 	return tea.Batch(cmd, m.env.listSessions(p.id))
 }
 

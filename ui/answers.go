@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,10 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 	case dialog.Closed:
 		p.dialog, p.behind = p.behind, nil
 		return nil
+	case dialog.Edited:
+		return p.edited(r)
+	case dialog.Left:
+		return p.leftEditor(r)
 	case dialog.Inspected:
 		return m.inspected(p, r)
 	case dialog.Picked:
@@ -69,6 +74,8 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 		return m.env.set(p.id, "unpin", runtime.Setting{Unpin: r.ID})
 	case kindTools:
 		return p.nextRule(r.ID)
+	case kindUntil:
+		return p.step(runtime.Break{Tool: r.ID})
 	case kindSessions:
 		return m.pickedSession(p, r)
 	}
@@ -98,6 +105,9 @@ func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
 	if r.Kind == kindFind {
 		p.sought = r.Text
 		return p.find(-1)
+	}
+	if r.Kind == kindUntil {
+		return p.step(runtime.Break{Tool: strings.TrimSpace(r.Text)})
 	}
 	if r.Kind == kindDeny {
 		return p.decide(runtime.Decision{Call: p.subject, Reason: strings.TrimSpace(r.Text)})
@@ -201,6 +211,9 @@ func (m *Model) listed(msg sessionsMsg) tea.Cmd {
 		return p.fail("list the sessions", msg.err)
 	}
 	items := make([]dialog.Item, 0, len(msg.rows))
+	if p.subject == offerID {
+		slices.SortStableFunc(msg.rows, func(a, b runtime.SessionInfo) int { return rank(a) - rank(b) })
+	}
 	for _, r := range msg.rows {
 		items = append(items, m.sessionItem(r))
 	}

@@ -58,6 +58,12 @@ func shellCall(command string) scripted.Call {
 	return scripted.Call{Name: "shell", Args: scripted.Args(shellInput{command})}
 }
 
+// answer presses a letter at a question that took the focus by itself.
+func (d *driver) answer(letter string) {
+	d.press(letter)
+	d.pass(aloneFor)
+}
+
 // B164, B163: three questions of one reply stand in call order and are answered each by itself; what runs is what was shown.
 func TestApprovalQuestions(t *testing.T) {
 	var ran []string
@@ -75,7 +81,7 @@ func TestApprovalQuestions(t *testing.T) {
 		p.sees("APPROVE", "y once", "n deny", "Esc")
 	}
 	p.resize(160, 44)
-	p.press("n")
+	p.answer("n")
 	p.enter("not today")
 	p.pass(time.Second)
 	p.sees("2 of 3", "two")

@@ -225,17 +225,6 @@ func (e *env) shutdown(t runtime.Tabs, leave bool) tea.Cmd {
 	}
 }
 
-// follow reads what another process did.
-func (e *env) follow(id string, gen int, after int64) tea.Cmd {
-	return func() tea.Msg {
-		if err := e.clk.Sleep(e.ctx, followEvery); err != nil {
-			return nil
-		}
-		events, err := e.opts.Library.Events(e.ctx, id, "", after, newestEvents)
-		return followedMsg{id, gen, events, err}
-	}
-}
-
 // pump waits for the next batch of events, at the earliest a frame after the last one.
 func (e *env) pump(sub *trace.Subscription, last time.Time) tea.Cmd {
 	return func() tea.Msg {

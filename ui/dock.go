@@ -24,8 +24,7 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Say(theme.Text, s.Text(n.Text))})
 	}
 	if p.held != 0 {
-		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "READ ONLY  "),
-			line.Say(theme.Text, fmt.Sprintf("open in process %d; Enter asks again", p.held))})
+		p.heldRow(add)
 	}
 	if u := p.unsaved; u != nil {
 		when, todo := againAt(u.Todo)
@@ -111,8 +110,11 @@ func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
 	case questionFold:
 		p.foldRows(add, mark)
 		return
-	case questionApprove:
+	case questionApprove, questionHeld:
 		p.approveRows(add, mark)
+		return
+	case questionPause:
+		p.pauseRows(add, mark)
 		return
 	}
 	r := p.interrupted
@@ -131,7 +133,16 @@ func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
 		p.outcomeRow(add)
 		return
 	}
-	add([]line.Span{line.Say(theme.Text, "   Go on where it stopped?  "), line.Bold(theme.Accent, "y"), line.Say(theme.Text, " resume   "), line.Bold(theme.Accent, "x"), line.Say(theme.Text, " give up   new input gives it up too")})
+	lead := "  Go on where it stopped?  "
+	if p.lay.w < 60 {
+		lead = "  Go on?  "
+	}
+	for i, k := range p.keyRows(lead) {
+		if i == 0 && p.lay.w >= 72 {
+			k = append(k, line.Say(theme.Faint, " new input gives it up too"))
+		}
+		add(k)
+	}
 }
 
 // mostPreview bounds the rows of what a fold would remember.
@@ -156,8 +167,9 @@ func (p *page) foldRows(add func([]line.Span, ...line.Span), mark string) {
 		}
 		add([]line.Span{line.Say(theme.Text, "   "+s.Theme.Glyphs.Pin+" "+s.Text(text))}, line.Say(theme.Faint, "pinned "))
 	}
-	add([]line.Span{line.Say(theme.Text, "   "), line.Bold(theme.Accent, "y"), line.Say(theme.Text, " fold   "), line.Bold(theme.Accent, "n"),
-		line.Say(theme.Text, " not now   "), line.Bold(theme.Accent, "v"), line.Say(theme.Text, " whole")})
+	for _, k := range p.keyRows("  ") {
+		add(k)
+	}
 }
 
 func (p *page) completionRows(add func([]line.Span, ...line.Span)) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/llm"
@@ -26,7 +25,6 @@ func (p *page) compact(e trace.Event, d trace.CompactData) tea.Cmd {
 	case "asked":
 		if e.Seq == 0 && p.held == 0 {
 			p.asking = &d
-			return p.rest()
 		}
 	case "committed", "failed", "refused":
 		p.asking = nil
@@ -44,7 +42,7 @@ func (p *page) compact(e trace.Event, d trace.CompactData) tea.Cmd {
 
 // answerFold gives the user's word on a fold.
 func (p *page) answerFold(yes bool) tea.Cmd {
-	p.asking, p.calm = nil, false
+	p.asking = nil
 	p.focusOn(paneInput)
 	return p.env.set(p.id, "answer the fold", runtime.Setting{Fold: &yes})
 }
@@ -76,7 +74,11 @@ func (p *page) changedBy(msg setMsg) tea.Cmd {
 		return p.tell(theme.Warn, msg.what+": "+refused.Why)
 	case errors.Is(msg.err, runtime.ErrNotFound) && strings.HasPrefix(msg.what, unpinning):
 		return p.tell(theme.Error, "there is no pin "+strings.TrimPrefix(msg.what, unpinning))
-	case msg.err != nil && (msg.what == resuming || msg.what == givingUp || msg.what == deciding):
+	case msg.what == editing:
+		return p.accepted(msg.err)
+	case msg.err != nil && msg.what == stoppingCall && errors.Is(msg.err, runtime.ErrNotFound):
+		return p.tell(theme.Text, "that call does not run any more")
+	case msg.err != nil && (msg.what == resuming || msg.what == givingUp || msg.what == deciding || msg.what == stepping):
 		return tea.Batch(p.fail(msg.what, msg.err), p.reload()) // the question is still open
 	case msg.err != nil:
 		return p.fail(msg.what, msg.err)
@@ -162,7 +164,7 @@ func (m *Model) openContext() tea.Cmd {
 		return p.tell(theme.Error, p.whyNot())
 	case p.held != 0:
 		return p.tell(theme.Text, p.whyNot()+"; it knows what is sent next")
-	case p.busy():
+	case p.busy() && p.debug.pause == nil:
 		return p.tell(theme.Text, "the context changes while "+map[bool]string{true: "it is folded", false: "a turn runs"}[p.folding()]+"; look when that has ended, or into the trace")
 	}
 	return m.env.context(p.id)
@@ -243,68 +245,6 @@ func (p *page) whole() (tea.Cmd, bool) {
 		return nil, false
 	}
 	return p.show(dialog.NewText(kindFold, "FOLD", text, p.env.dkeys), ""), true
-}
-
-// question is what stands above the input to be answered.
-type question int
-
-const (
-	noQuestion question = iota
-	questionResume
-	questionFold
-	questionApprove
-	questionOutcome
-)
-
-func (p *page) question() question {
-	switch {
-	case p.held != 0:
-		return noQuestion
-	case p.asking != nil:
-		return questionFold
-	case len(p.approve.unknown) > 0 && p.interrupted != nil:
-		return questionOutcome
-	case len(p.approve.waiting) > 0:
-		if p.approve.later {
-			return noQuestion
-		}
-		return questionApprove
-	case p.interrupted != nil:
-		return questionResume
-	}
-	return noQuestion
-}
-
-// answerKey takes a key of the question above the input.
-func (p *page) answerKey(k tea.KeyPressMsg) (tea.Cmd, bool) {
-	keys := p.env.keys
-	switch p.question() {
-	case questionFold:
-		switch {
-		case key.Matches(k, keys.Yes):
-			return p.answerFold(true), true
-		case key.Matches(k, keys.No):
-			return p.answerFold(false), true
-		case key.Matches(k, keys.Whole):
-			cmd, _ := p.whole()
-			return cmd, true
-		}
-	case questionApprove:
-		return p.approveKey(k)
-	case questionOutcome:
-		return p.outcomeKey(k)
-	case questionResume:
-		var yes bool
-		switch {
-		case key.Matches(k, keys.Yes):
-			yes = true
-		case key.Matches(k, keys.GiveUp):
-		default:
-			return nil, false
-		}
-		return p.settle(yes, nil), true
-	}
-	return nil, false
 }
 
 // asked is the preview of a fold in a few rows: what goes, what is remembered instead.

@@ -220,6 +220,7 @@ func TestFoldAsks(t *testing.T) {
 		p.pass(time.Second)
 		p.golden(fmt.Sprintf("fold_asked_%dx%d", size[0], size[1]))
 		p.press("v")
+		p.pass(aloneFor)
 		p.sees("MEMORY, before and after", "Never deploy after 15:00.")
 		p.press("esc")
 		p.pass(time.Second)

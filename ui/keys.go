@@ -22,7 +22,11 @@ type KeyMap struct {
 	// ChordTab is the chord with a digit: that tab.
 	ChordTab key.Binding
 	// Keys of a question above the input.
-	Yes, No, GiveUp, Always, Again key.Binding
+	Yes, No, GiveUp, Always, Again, Edit key.Binding
+	// Keys of the debugger's question.
+	Step, RunOn, Until, Answer, Request key.Binding
+	// StopCall stops one call, from the trace.
+	StopCall key.Binding
 }
 
 // HelpGroup is one part of the help screen.
@@ -90,9 +94,18 @@ func DefaultKeyMap() KeyMap {
 
 		Yes:    bind("y", "yes: once, resume, fold", "y"),
 		No:     bind("n", "no: deny, no fold", "n"),
-		GiveUp: bind("x", "give up", "x"),
+		GiveUp: bind("x", "give up, stop", "x"),
 		Always: bind("a", "always, this session", "a"),
 		Again:  bind("r", "run it again", "r"),
+		Edit:   bind("e", "edit the arguments", "e"),
+
+		Step:    bind("s", "step to the next call", "s"),
+		RunOn:   bind("c", "run on", "c"),
+		Until:   bind("u", "run until a tool", "u"),
+		Answer:  bind("a", "answer for the tool", "a"),
+		Request: bind("v", "all that is sent", "v", "enter"),
+
+		StopCall: bind("x", "stop the call (trace)", "x"),
 	}
 }
 
@@ -115,8 +128,9 @@ func (k KeyMap) Groups() []HelpGroup {
 		{"panes", []key.Binding{
 			k.Down, k.Up, k.HalfDown, k.HalfUp, k.PageDown, k.PageUp, k.Top, k.Bottom, k.Open, k.Toggle, k.Fold, k.Unfold,
 			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode,
-			k.Find, k.FindNext, k.FindBefore, k.Whole, k.Zoom, k.ToInput,
+			k.Find, k.FindNext, k.FindBefore, k.Whole, k.StopCall, k.Zoom, k.ToInput,
 		}},
-		{"asked", []key.Binding{k.Yes, k.No, k.Always, k.Whole, k.Again, k.GiveUp}},
+		{"asked", []key.Binding{k.Yes, k.No, k.Always, k.Edit, k.Whole, k.Again, k.GiveUp}},
+		{"paused", []key.Binding{k.Step, k.RunOn, k.Until, k.Edit, k.Answer, k.Request, k.GiveUp}},
 	}
 }

@@ -68,6 +68,9 @@ type (
 		id     string
 		gen    int
 		events []trace.Event
+		// looked is set when it was asked who holds the session: by is the process, 0 for none.
+		looked bool
+		by     int
 		err    error
 	}
 	// expiredMsg takes a line of the status away.
@@ -75,10 +78,26 @@ type (
 		id  string
 		gen int
 	}
-	// calmMsg says that the input was quiet for a while, so that a question may take keys.
+	// calmMsg says that there was a rest for a while, so that a question may take keys.
 	calmMsg struct {
 		id  string
 		gen int
+	}
+	// aloneMsg says that no key came after a letter for a question.
+	aloneMsg struct {
+		id  string
+		gen int
+	}
+	// untilMsg is the tools that a run may go on until.
+	untilMsg struct {
+		id   string
+		list []runtime.ToolInfo
+		err  error
+	}
+	// offersMsg is the sessions at the start of the program.
+	offersMsg struct {
+		rows []runtime.SessionInfo
+		err  error
 	}
 	// closedMsg is a session that was given up, for a tab that was closed.
 	closedMsg struct {
@@ -130,3 +149,5 @@ func (m toolsMsg) session() string     { return m.id }
 func (m followedMsg) session() string  { return m.id }
 func (m expiredMsg) session() string   { return m.id }
 func (m calmMsg) session() string      { return m.id }
+func (m aloneMsg) session() string     { return m.id }
+func (m untilMsg) session() string     { return m.id }

@@ -100,8 +100,11 @@ func (m *Model) tabs() runtime.Tabs { return runtime.Tabs{Sessions: m.open(), Ac
 // Update routes a message. It never waits and touches nothing outside of the model.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.env.touch()
-	cmd := m.route(msg)
-	return m, tea.Batch(cmd, m.keepTicking())
+	cmds := []tea.Cmd{m.route(msg)}
+	for i, p := range m.pages {
+		cmds = append(cmds, p.watch(i == m.active))
+	}
+	return m, tea.Batch(append(cmds, m.keepTicking())...)
 }
 
 func (m *Model) route(msg tea.Msg) tea.Cmd {
@@ -194,6 +197,8 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		return m.restore(msg)
 	case newTabMsg:
 		return m.madeTab(msg)
+	case offersMsg:
+		m.offer(msg)
 	case sessionsMsg:
 		return m.listed(msg)
 	case deletedMsg:

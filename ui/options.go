@@ -16,6 +16,7 @@ import (
 	"context"
 	"os"
 	"strconv"
+	"time"
 
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
@@ -29,9 +30,12 @@ type Notice struct {
 	Text string
 }
 
-// Limits are what the status line counts against; 0 is no limit.
+// Limits are what the status line counts against; 0 and nil are no limit.
 type Limits struct {
 	Steps, Calls, Tokens int
+	// Deadline is the time that a run may be worked on, Cost what it may cost, in US dollars.
+	Deadline time.Duration
+	Cost     *float64
 }
 
 // Options is what the screen is given.

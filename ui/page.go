@@ -27,7 +27,8 @@ type page struct {
 	broken       string // why it could not be opened
 	seq          int64  // the last stored event that was taken
 	early        []trace.Event
-	held         int // the process that holds it, 0: this one
+	held         int  // the process that holds it, 0: this one
+	free         bool // that process has given it up
 	followGen    int
 	run          runState
 	gauge        gauge
@@ -35,6 +36,7 @@ type page struct {
 	pins         []runtime.PinRow
 	interrupted  *runtime.RunRow
 	approve      approvals
+	debug        debugger
 	tools        []runtime.ToolInfo // as listed last
 	asking       *trace.CompactData // a fold that waits for the user's word
 	unsaved      *trace.ErrorData   // an error that could not be stored: what is shown may not be saved
@@ -57,8 +59,7 @@ type page struct {
 	said      say
 	sending   bool
 	typeahead []tea.Msg // keys and pastes that came while an input was being stored
-	typed     int       // counts changes of the input
-	calm      bool      // the input is empty and was quiet: a question takes keys
+	ask       asking
 	want      request
 	sought    string // what was looked for in the chat
 }
@@ -125,6 +126,9 @@ func (p *page) whyNot() string {
 	case !p.loaded:
 		return "the session is still opening"
 	}
+	if p.free {
+		return "read only until it is taken"
+	}
 	return fmt.Sprintf("read only: the session is open in process %d", p.held)
 }
 
@@ -132,7 +136,7 @@ func (p *page) whyNot() string {
 func (p *page) mark() tabMark {
 	failed := p.run.state == runtime.StateFailed || p.run.state == runtime.StateExhausted
 	switch {
-	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.held == 0 && len(p.approve.waiting) > 0, p.question() != noQuestion:
+	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.needsUser():
 		return markNeedsYou
 	case p.busy():
 		return markRunning
@@ -152,7 +156,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	}
 	s := msg.snap
 	p.title, p.model = s.Session.Title, s.Session.Model
-	p.broken, p.loaded, p.seq, p.held = "", true, s.Seq, s.HeldBy
+	p.broken, p.loaded, p.seq, p.held, p.free = "", true, s.Seq, s.HeldBy, false
 	p.gauge.now, p.gauge.from, p.inbox, p.unsaved = s.Meter, trace.Meter{}, s.Inbox, nil
 	if !s.Running {
 		p.asking = nil
@@ -171,9 +175,11 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		}
 	}
 	p.approve.takeCalls(s, msg.events)
-	if p.focus == paneQuestion {
-		p.unfocusQuestion()
+	for _, e := range msg.events {
+		p.debug.follow(e)
 	}
+	p.debug.at, p.debug.pause, p.ask.later = s.Break, s.Pause, false
+	p.unfocusQuestion()
 	if strings.HasSuffix(p.said.text, askingWhether) {
 		if p.said.text = ""; p.held != 0 {
 			p.said.text = p.whyNot()
@@ -190,7 +196,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	p.pins = s.Pins
 	early := p.early
 	p.early = nil
-	cmds := []tea.Cmd{p.followed(), p.rest()}
+	cmds := []tea.Cmd{p.followed()}
 	for _, e := range early {
 		if e.Seq == 0 || e.Seq > s.Seq {
 			cmds = append(cmds, p.event(e))
@@ -200,15 +206,6 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		cmds = append(cmds, p.tell(theme.Text, s.Notice))
 	}
 	return tea.Batch(cmds...)
-}
-
-// followed goes on reading a session that another process holds.
-func (p *page) followed() tea.Cmd {
-	p.followGen++
-	if p.held == 0 {
-		return nil
-	}
-	return p.env.follow(p.id, p.followGen, p.seq)
 }
 
 // reload reads the session again: events were missed.
@@ -236,6 +233,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 	}
 	p.run.apply(e)
 	p.columns.apply(e)
+	p.debugged(e)
 	p.pinned(e)
 	switch d := e.Data.(type) {
 	case trace.StateData:
@@ -246,7 +244,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 			return p.env.openSoon(p.id) // the run was left, for a word on a call
 		}
 	case trace.ApprovalData:
-		return p.approval(d)
+		p.approval(d)
 	case trace.CompactData:
 		return p.compact(e, d)
 	case trace.RunStartData:
@@ -255,7 +253,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 			p.history.add(d.Input)
 		}
 	case trace.RunEndData:
-		p.interrupted, p.asking, p.approve = nil, nil, approvals{}
+		p.interrupted, p.asking, p.approve, p.ask.later = nil, nil, approvals{}, false
 		p.unfocusQuestion()
 		p.unseen = true
 		if p.said.text == stopping {

@@ -40,26 +40,13 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 			p.said.text = ""
 		}
 	case calmMsg:
-		p.calm = msg.gen == p.typed && p.edit.Empty()
+		p.calmed(msg)
+	case aloneMsg:
+		return p.alone(msg)
+	case untilMsg:
+		return p.chooseUntil(msg)
 	}
 	return nil
-}
-
-func (p *page) follow(msg followedMsg) tea.Cmd {
-	if msg.gen != p.followGen || p.held == 0 {
-		return nil
-	}
-	if msg.err != nil {
-		return tea.Batch(p.fail("read the session", msg.err), p.followed())
-	}
-	var cmds []tea.Cmd
-	for _, e := range msg.events {
-		cmds = append(cmds, p.event(e))
-	}
-	if len(msg.events) > 0 && p.run.id != "" && p.run.ended.IsZero() {
-		p.run.active = true // the other process works on it
-	}
-	return tea.Batch(append(cmds, p.followed())...)
 }
 
 // key routes a key within the page: Tab moves the focus, the rest goes to what has it.
@@ -72,6 +59,9 @@ func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(k, keys.NextPane) && p.complete.open():
 		p.fill()
+		return nil
+	case key.Matches(k, keys.NextPane) && p.focus == paneQuestion && !p.ask.byUser:
+		p.goToQuestion() // it took the focus by itself: now the user means it
 		return nil
 	case key.Matches(k, keys.NextPane):
 		p.moveFocus(1)
@@ -92,10 +82,7 @@ func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
 	case paneInput:
 		return p.inputKey(k)
 	case paneQuestion:
-		if cmd, ok := p.answerKey(k); ok {
-			return cmd
-		}
-		return nil
+		return p.questionKey(k)
 	}
 	return p.paneKey(k)
 }
@@ -110,7 +97,7 @@ func (p *page) wait(msg tea.Msg) {
 // focusOrder lists what can have the focus now.
 func (p *page) focusOrder() []pane {
 	order := []pane{paneInput}
-	if p.question() != noQuestion || p.held == 0 && len(p.approve.waiting) > 0 {
+	if p.needsUser() {
 		order = append(order, paneQuestion)
 	}
 	for _, which := range []pane{paneChat, paneTrace, paneTodos} {
@@ -129,15 +116,19 @@ func (p *page) moveFocus(d int) {
 			at = i
 		}
 	}
-	next := order[(at+d+len(order))%len(order)]
-	if next == paneQuestion {
-		p.approve.later = false
+	switch next := order[(at+d+len(order))%len(order)]; {
+	case next == paneQuestion:
+		p.goToQuestion()
+	case next == paneInput && p.question() != noQuestion:
+		p.leaveQuestion()
+	default:
+		p.focusOn(next)
 	}
-	p.focusOn(next)
 }
 
 func (p *page) focusOn(which pane) {
 	p.focus = which
+	p.ask.byUser, p.ask.letter = p.ask.byUser && which == paneQuestion, nil
 	p.complete.close(p.edit.Text())
 	p.columns.focus(which)
 }
@@ -145,11 +136,6 @@ func (p *page) focusOn(which pane) {
 // inputKey takes a key of the input.
 func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 	keys := p.env.keys
-	if p.edit.Empty() && p.calm {
-		if cmd, ok := p.answerKey(k); ok {
-			return cmd
-		}
-	}
 	switch {
 	case key.Matches(k, keys.NewLine):
 		p.edit.Insert("\n")
@@ -177,26 +163,20 @@ func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 func (p *page) changedInput() tea.Cmd {
 	p.try = -1
 	p.complete.match(p.edit.Text(), p.env.commands)
-	return p.rest()
+	p.measure()
+	return nil
 }
 
-// rest starts the quiet time after which a question may take keys.
-func (p *page) rest() tea.Cmd {
-	p.typed++
-	p.calm = false
-	p.gauge.draft = draftTokens(p.edit.Text())
-	if p.question() == noQuestion || !p.edit.Empty() {
-		return nil
-	}
-	return p.env.after(calmAfter, calmMsg{p.id, p.typed})
-}
+// measure counts what is being typed.
+func (p *page) measure() { p.gauge.draft = draftTokens(p.edit.Text()) }
 
 // setInput replaces the text.
 func (p *page) setInput(text string) tea.Cmd {
 	p.edit.SetText(text)
 	p.complete.close(p.edit.Text())
 	p.try = -1
-	return p.rest()
+	p.measure()
+	return nil
 }
 
 func (p *page) paste(text string) tea.Cmd {

@@ -18,7 +18,7 @@ func (p *page) paneKey(k tea.KeyPressMsg) tea.Cmd {
 	keys := p.env.keys
 	switch {
 	case key.Matches(k, keys.ToInput):
-		p.focusOn(paneInput)
+		p.leaveQuestion()
 	case key.Matches(k, keys.PaneHelp):
 		p.want.help = true
 	case key.Matches(k, keys.Zoom):
@@ -98,6 +98,8 @@ func (p *page) traceKey(k tea.KeyPressMsg) tea.Cmd {
 		v.TurnBefore()
 	case key.Matches(k, keys.TurnAfter):
 		v.TurnAfter()
+	case key.Matches(k, keys.StopCall):
+		return p.stopCall()
 	}
 	p.columns.point(paneTrace)
 	return nil

@@ -17,6 +17,7 @@ const wheelLines = 3
 // key routes a key: the open dialog, the chord, the keys that work everywhere, the page.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	p, keys := m.page(), m.env.keys
+	p.ask.key = m.env.now
 	if key.Matches(k, keys.Suspend) {
 		return tea.Suspend
 	}
@@ -102,7 +103,7 @@ func (m *Model) escape() tea.Cmd {
 		p.complete.close(p.edit.Text())
 	case "back":
 		p.try = -1
-		p.focusOn(paneInput)
+		p.leaveQuestion()
 		p.deselect()
 	case "later":
 		return p.putAside()
@@ -111,6 +112,8 @@ func (m *Model) escape() tea.Cmd {
 	case "stay":
 		m.quit.waiting = false
 		return p.tell(theme.Text, "stays open")
+	case "hide":
+		m.forgetOffer()
 	case "cancel":
 		return p.cancelRun()
 	}
@@ -119,12 +122,14 @@ func (m *Model) escape() tea.Cmd {
 
 func (m *Model) escapeDoes() string {
 	p := m.page()
+	atInput := p.focus == paneInput || p.focus == paneQuestion && !p.ask.byUser
+	q := p.question()
 	switch {
 	case p.complete.open():
 		return "close"
-	case p.question() == questionApprove && (p.focus == paneQuestion || p.focus == paneInput && p.edit.Empty()):
+	case (q == questionApprove || q == questionHeld || q == questionPause) && (p.focus == paneQuestion || atInput && p.edit.Empty()):
 		return "later"
-	case p.try >= 0 || p.focus != paneInput:
+	case p.try >= 0 || !atInput:
 		return "back"
 	case m.env.panes.zoom != paneNone:
 		return "unzoom"
@@ -132,6 +137,8 @@ func (m *Model) escapeDoes() string {
 		return "stay"
 	case p.busy() && p.held == 0: // what another process does is its own
 		return "cancel"
+	case m.offered():
+		return "hide"
 	}
 	return ""
 }
@@ -167,6 +174,7 @@ func (m *Model) paste(text string) tea.Cmd {
 		return nil
 	}
 	m.chord = false
+	p.ask.key = m.env.now
 	return p.paste(text)
 }
 
@@ -182,6 +190,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	p := m.page()
+	p.ask.key = m.env.now
 	if p.dialog != nil {
 		p.dialog.Wheel(lines)
 		return nil
@@ -209,8 +218,14 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	case paneChat:
 		p.focusOn(at)
 		p.columns.chat.Click(e.Y - p.lay.chat.y)
-	case paneInput, paneTrace, paneTodos:
+	case paneInput:
+		p.leaveQuestion()
+	case paneTrace, paneTodos:
 		p.focusOn(at)
+	case paneQuestion:
+		if p.question() != noQuestion {
+			p.goToQuestion()
+		}
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func TestWholeProgramResumeThenEscape(t *testing.T) {
 	p = newWhole(t, path, start.Add(72*time.Hour))
 	p.sees("INTERRUPTED", "3 d ago")
 	p.pass(time.Second)
-	p.press("y")
+	p.answer("y")
 	p.pass(time.Second)
 	s := p.status()
 	for _, want := range []string{"streaming", "step 1 of 8", "1.0 s", "tokens", "Esc cancel"} {

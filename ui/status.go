@@ -25,7 +25,9 @@ type statusFacts struct {
 	elapsed bool // there is, or was, a run
 	extra   string
 	folding bool
-	asking  bool // a fold waits for the user
+	asking  bool   // a fold waits for the user
+	paused  bool   // the run stands still for the debugger
+	breaks  string // where runs stand still; empty: nowhere
 }
 
 // statusRow draws the last row.
@@ -81,11 +83,13 @@ func stateSpan(s line.Style, f statusFacts) line.Span {
 		word = f.extra
 	case f.asking:
 		word = "needs you"
+	case f.paused:
+		word = "paused"
 	case f.folding:
 		word = "folding"
 	}
 	switch {
-	case f.asking:
+	case f.asking, f.paused:
 		return line.Say(theme.Warn, " "+g.Question+" "+word)
 	case f.run.active && f.run.state == runtime.StateWaitingApproval:
 		return line.Say(theme.Warn, " "+g.Question+" "+word)
@@ -112,19 +116,38 @@ func reasonText(reason string) string {
 	return ": " + strings.ReplaceAll(reason, "_", " ")
 }
 
-// list gives the facts that fit the width, in order.
+// list gives the facts that fit the width, in order: where runs stand still, and what the run has used.
 func (f statusFacts) list(w int) []string {
+	facts := f.used(w)
+	if f.breaks != "" {
+		facts = append([]string{f.breaks}, facts...)
+	}
+	return facts
+}
+
+// used is what the run has used, and of how much.
+func (f statusFacts) used(w int) []string {
 	if !f.elapsed || f.run.active && f.run.retry != nil {
 		return nil
 	}
 	r := f.run
 	tokens, estimated := r.used()
 	step, calls := fmt.Sprintf("step %d", r.step), fmt.Sprintf("calls %d", r.calls)
+	of := " of "
+	if w < 90 {
+		of = "/"
+	}
 	took := theme.Duration(r.elapsed(f.now))
+	if f.limits.Deadline > 0 {
+		took += of + theme.Duration(f.limits.Deadline)
+	}
 	used := theme.Tokens(tokens, estimated) + " tokens"
 	cost := theme.Money(r.cost)
 	if r.cost == nil {
 		cost = "cost " + theme.Unknown
+	}
+	if f.limits.Cost != nil {
+		cost += of + theme.Money(f.limits.Cost)
 	}
 	switch {
 	case w >= 140:

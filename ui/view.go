@@ -114,6 +114,9 @@ func (m *Model) statusRow() string {
 		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+hint)})
 	}
 	facts := statusFacts{run: p.run, folding: p.folding(), asking: p.asking != nil, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
+	if p.held == 0 {
+		facts.breaks, facts.paused = breakText(p.debug.at), p.debug.pause != nil || len(p.approve.waiting) > 0 && p.approve.waiting[0].Cause == causeBreak
+	}
 	switch {
 	case m.quit.leaving:
 		facts.extra = "saving and leaving"
@@ -123,7 +126,7 @@ func (m *Model) statusRow() string {
 		facts.extra = "not open"
 	case !p.loaded:
 		facts.extra = "opening"
-	case p.interrupted != nil && p.held == 0:
+	case p.interrupted != nil && p.held == 0 && !facts.paused:
 		facts.extra = "interrupted"
 	case p.run.active && p.run.retry != nil:
 		facts.extra = p.run.retryText(m.env.now)
@@ -163,7 +166,11 @@ func (m *Model) chordRows() []string {
 
 // hints name the keys that matter now, the most important last.
 func (m *Model) hints() []string {
-	hints := []string{"Tab panes", "Ctrl+P commands", "? help"}
+	first := "Tab panes"
+	if p := m.page(); p.question() != noQuestion && p.focus != paneQuestion {
+		first = "Tab answers"
+	}
+	hints := []string{first, "Ctrl+P commands", "? help"}
 	if m.w < middleWidth {
 		hints = []string{"Ctrl+P commands", "Ctrl+X T trace", "? help"}
 	}
@@ -268,7 +275,7 @@ func (p *page) inputRows() ([]string, *tea.Cursor) {
 	}
 	for i := range l.input.h {
 		mark, body := " ", ""
-		if i == 0 {
+		if i == 0 && p.focus != paneQuestion { // it stands where letters go
 			mark = s.Theme.Glyphs.Here
 		}
 		markRole := theme.Faint

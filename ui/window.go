@@ -30,6 +30,7 @@ func (m *Model) restore(msg tabsMsg) tea.Cmd {
 			active = len(ids) - 1
 		}
 	}
+	cmds = append(cmds, m.env.offers())
 	if len(ids) == 0 {
 		return tea.Batch(append(cmds, m.env.newTab(nil, ""))...)
 	}

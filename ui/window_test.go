@@ -245,6 +245,9 @@ func TestSessionPicker(t *testing.T) {
 		f.session("d").row.Title = "needs an answer"
 		f.sessions["d"].run = &runtime.RunRow{ID: "r2", State: runtime.StateWaitingApproval}
 	})
+	d.sees("UNFINISHED  2 other sessions")
+	d.press("esc")
+	d.seesNot("UNFINISHED")
 	d.enter("/sessions")
 	d.sees("SESSIONS", "deploy plan", "interrupted", "in pid 4711", "needs you", "5 of 5")
 	d.typed("deploy")
@@ -354,7 +357,7 @@ func TestInterruptedRun(t *testing.T) {
 	}
 	d.press("backspace")
 	d.pass(600 * time.Millisecond)
-	d.press("y")
+	d.answer("y")
 	d.short()
 	if !d.did("resume s true") {
 		t.Fatalf("%q", d.f.order)

@@ -164,7 +164,7 @@ func TestAnswerThatFails(t *testing.T) {
 		o.Session = "s"
 	})
 	d.pass(time.Second)
-	d.press("y")
+	d.answer("y")
 	d.short()
 	d.sees("? INTERRUPTED  turn 4, step 2", "x give up", "nobody can tell whether write_file took effect")
 }

@@ -14,6 +14,7 @@ import (
 type Keys struct {
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	Accept, Close, Rename, Delete, Copy     key.Binding
+	NewLine                                 key.Binding
 	Edit                                    input.Keys
 }
 
@@ -34,6 +35,7 @@ func DefaultKeys() Keys {
 		Rename:   bind("Ctrl+R", "rename", "ctrl+r"),
 		Delete:   bind("Ctrl+D", "delete", "ctrl+d"),
 		Copy:     bind("y", "copy all", "y"),
+		NewLine:  bind("Ctrl+J", "new line", "ctrl+j", "shift+enter", "alt+enter"),
 		Edit:     input.DefaultKeys(),
 	}
 }

@@ -74,6 +74,9 @@ func (e *Editor) SetText(s string) {
 	e.Insert(s)
 }
 
+// Go puts the cursor at a byte of the text, or behind the cluster that it is in.
+func (e *Editor) Go(at int) { e.at, e.goal = e.boundary(min(max(at, 0), len(e.text))), -1 }
+
 // Insert puts s at the cursor, cleaned, and reports whether there was room for it.
 func (e *Editor) Insert(s string) bool {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")

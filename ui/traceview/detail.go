@@ -33,7 +33,14 @@ func (v *View) detail(at, h int) []string {
 	if at >= 0 {
 		n := v.lines[at].node
 		title, facts := v.facts(n)
-		rows = append(rows, v.detailTitle(title, len(n.Events) > 0))
+		hint := ""
+		if len(n.Events) > 0 {
+			hint = "Enter: JSON"
+		}
+		if v.RunningCall() != "" {
+			hint = "x: stop it   " + hint
+		}
+		rows = append(rows, v.detailTitle(title, hint))
 		for _, f := range facts {
 			rows = append(rows, v.detailFact(f)...)
 		}
@@ -44,11 +51,7 @@ func (v *View) detail(at, h int) []string {
 	return rows[:h]
 }
 
-func (v *View) detailTitle(title string, json bool) string {
-	hint := ""
-	if json {
-		hint = "Enter: JSON"
-	}
+func (v *View) detailTitle(title, hint string) string {
 	room := max(0, v.w-2)
 	if len(hint)+10 > room {
 		hint = ""

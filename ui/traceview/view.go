@@ -192,6 +192,20 @@ func (v *View) Selected() *trace.Node {
 	return nil
 }
 
+// RunningCall is the row's id of the selected tool call, empty when it is none or does not run.
+func (v *View) RunningCall() string {
+	n := v.Selected()
+	if n == nil || n.Kind != trace.KindTool || n.Status != trace.Running {
+		return ""
+	}
+	for _, e := range n.Events {
+		if d, ok := e.Data.(trace.ToolCallData); ok {
+			return d.ID
+		}
+	}
+	return ""
+}
+
 // Turn is the turn of the selected node, 0 for none.
 func (v *View) Turn() int {
 	if n := v.Selected(); n != nil {

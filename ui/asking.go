@@ -1,0 +1,296 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/ui/line"
+	"vitrine/ui/theme"
+)
+
+// Here is decided when a question above the input takes keys, and which.
+//
+// Letters answer only while the question has the focus: its marker is lit and the cursor is not in the input. The user gives it
+// by Tab. It also takes it by itself, when it was in view and no key came for half a second and the input is empty. Then a
+// letter answers only when it stands alone: with another one soon behind it both are the beginning of a message, and go to the
+// input. So a letter of what is being typed answers nothing.
+
+// aloneFor is how long no key may follow a letter that answers a question which took the focus by itself.
+const aloneFor = 300 * time.Millisecond
+
+// asking is how far the question of a page is with the user.
+type asking struct {
+	id       string    // of the question in view; empty: none
+	since    time.Time // when it came into view, or zero when the user went to it
+	byUser   bool      // the user gave it the focus
+	declined string    // the question that the user turned away from, to the input
+	later    bool      // it was put aside
+	key      time.Time // the last key of the page
+	armed    time.Time // the rest that a timer runs for
+	gen      int
+	letter   *tea.KeyPressMsg // one that waits whether it stands alone
+}
+
+// question is what stands above the input to be answered.
+type question int
+
+const (
+	noQuestion question = iota
+	questionResume
+	questionFold
+	questionApprove
+	questionHeld  // a call that the debugger stopped
+	questionPause // the debugger, before a model call
+	questionOutcome
+)
+
+func (p *page) question() question {
+	switch {
+	case p.held != 0:
+		return noQuestion
+	case p.asking != nil:
+		return questionFold
+	case len(p.approve.unknown) > 0 && p.interrupted != nil:
+		return questionOutcome
+	case p.ask.later && p.puttable():
+		return noQuestion
+	case len(p.approve.waiting) > 0 && p.approve.waiting[0].Cause == causeBreak:
+		return questionHeld
+	case len(p.approve.waiting) > 0:
+		return questionApprove
+	case p.debug.pause != nil:
+		return questionPause
+	case p.interrupted != nil:
+		return questionResume
+	}
+	return noQuestion
+}
+
+// puttable says that there is a question that can be put aside.
+func (p *page) puttable() bool { return len(p.approve.waiting) > 0 || p.debug.pause != nil }
+
+// needsUser says that a question stands, or was put aside.
+func (p *page) needsUser() bool { return p.held == 0 && (p.puttable() || p.question() != noQuestion) }
+
+// questionID tells questions apart.
+func (p *page) questionID() string {
+	switch q := p.question(); q {
+	case noQuestion:
+		return ""
+	case questionFold:
+		return "fold " + p.asking.ID
+	case questionOutcome:
+		return "outcome " + p.approve.unknown[0].ID
+	case questionApprove, questionHeld:
+		return "call " + p.approve.waiting[0].ID
+	case questionPause:
+		return fmt.Sprintf("pause %s %d", p.run.id, p.debug.pause.Step)
+	default:
+		return "resume " + p.interrupted.ID
+	}
+}
+
+// choice is one answer to a question.
+type choice struct {
+	keys         key.Binding
+	label, short string // short where there is little room; empty: as the label
+	explicit     bool   // only where the user went to the question
+}
+
+// choices are the answers to the question that stands.
+func (p *page) choices() []choice {
+	k := p.env.keys
+	switch p.question() {
+	case questionFold:
+		return []choice{{keys: k.Yes, label: "fold"}, {keys: k.No, label: "not now"}, {keys: k.Whole, label: "whole"}}
+	case questionApprove:
+		return []choice{{keys: k.Yes, label: "once"}, {keys: k.Always, label: "always here", short: "always", explicit: true}, {keys: k.Edit, label: "edit"},
+			{keys: k.No, label: "deny"}, {keys: k.Whole, label: "all"}, {keys: k.Escape, label: "later"}}
+	case questionHeld:
+		return []choice{{keys: k.Step, label: "step"}, {keys: k.RunOn, label: "run on"}, {keys: k.Until, label: "run until", short: "until"}, {keys: k.Edit, label: "edit"},
+			{keys: k.Answer, label: "answer"}, {keys: k.GiveUp, label: "stop"}, {keys: k.Whole, label: "all"}, {keys: k.Escape, label: "later"}}
+	case questionPause:
+		return []choice{{keys: k.Step, label: "step"}, {keys: k.RunOn, label: "run on"}, {keys: k.Until, label: "run until", short: "until"},
+			{keys: k.Request, label: "all of it", short: "all"}, {keys: k.GiveUp, label: "stop"}, {keys: k.Escape, label: "later"}}
+	case questionOutcome:
+		return []choice{{keys: k.Yes, label: "it ran"}, {keys: k.No, label: "it did not"}, {keys: k.Again, label: "run it again", short: "again"}, {keys: k.GiveUp, label: "give up"}}
+	case questionResume:
+		return []choice{{keys: k.Yes, label: "resume"}, {keys: k.GiveUp, label: "give up"}}
+	}
+	return nil
+}
+
+// keyRows draw the answers' keys, in as many rows as they need.
+func (p *page) keyRows(lead string) [][]line.Span {
+	s, gap := p.env.style, "  "
+	if p.lay.w < 60 {
+		gap = " "
+	}
+	role, bold := theme.Faint, false
+	if p.focus == paneQuestion {
+		role, bold = theme.Accent, true
+	}
+	first := []line.Span{line.Say(theme.Text, " "+lead)}
+	rows := [][]line.Span{first}
+	for _, c := range p.choices() {
+		name, label := c.keys.Help().Key, c.label
+		if c.explicit && !p.ask.byUser {
+			name = "Tab " + name
+		}
+		if c.short != "" && p.lay.w < 60 {
+			label = c.short
+		}
+		item := []line.Span{line.Weight(role, bold, name), line.Say(theme.Text, " "+label+gap)}
+		last := len(rows) - 1
+		if s.Width(rows[last]...)+s.Width(item...)-len(gap) >= p.lay.w && len(rows[last]) > 1 {
+			rows = append(rows, []line.Span{line.Say(theme.Text, " ")})
+			last++
+		}
+		rows[last] = append(rows[last], item...)
+	}
+	return rows
+}
+
+// watch follows which question is in view, and lets one that is take the focus after a rest.
+func (p *page) watch(seen bool) tea.Cmd {
+	a := &p.ask
+	if !seen {
+		a.id, a.letter = "", nil
+		if p.focus == paneQuestion && !a.byUser {
+			p.focusOn(paneInput)
+		}
+		return nil
+	}
+	if id := p.questionID(); id != a.id {
+		a.id, a.since, a.letter = id, p.env.now, nil
+		if p.focus == paneQuestion && (id == "" || !a.byUser) {
+			p.focusOn(paneInput)
+		}
+	}
+	if a.id == "" || a.declined == a.id || !p.restful() {
+		return nil
+	}
+	rest := a.since
+	if a.key.After(rest) {
+		rest = a.key
+	}
+	if rest.Equal(a.armed) {
+		return nil
+	}
+	a.armed = rest
+	a.gen++
+	return p.env.after(calmAfter-p.env.now.Sub(rest), calmMsg{p.id, a.gen})
+}
+
+// restful says that nobody does anything else on the page.
+func (p *page) restful() bool {
+	return p.focus == paneInput && p.edit.Empty() && p.dialog == nil && !p.sending && !p.complete.open() && p.try < 0
+}
+
+// calmed gives the question the focus after a rest.
+func (p *page) calmed(msg calmMsg) {
+	a := &p.ask
+	if msg.gen != a.gen || a.id == "" || a.declined == a.id {
+		return
+	}
+	if !p.restful() {
+		a.armed = time.Time{}
+		return
+	}
+	p.focusOn(paneQuestion)
+}
+
+// goToQuestion is the user's way to the question.
+func (p *page) goToQuestion() {
+	p.ask.later = false
+	p.focusOn(paneQuestion)
+	p.ask.id, p.ask.since, p.ask.byUser = p.questionID(), time.Time{}, true
+}
+
+// leaveQuestion is the user's way from the question to the input: it does not take the focus again by itself.
+func (p *page) leaveQuestion() {
+	p.ask.declined = p.questionID()
+	p.focusOn(paneInput)
+}
+
+// unfocusQuestion takes the focus from a question that is gone.
+func (p *page) unfocusQuestion() {
+	if p.focus == paneQuestion && p.question() == noQuestion {
+		p.focusOn(paneInput)
+	}
+}
+
+// answers says that a key is one of the question's.
+func (p *page) answers(k tea.KeyPressMsg) bool {
+	return slices.ContainsFunc(p.choices(), func(c choice) bool { return key.Matches(k, c.keys) && (!c.explicit || p.ask.byUser) })
+}
+
+// questionKey takes a key while the question has the focus. What is not for it goes to the input.
+func (p *page) questionKey(k tea.KeyPressMsg) tea.Cmd {
+	a := &p.ask
+	if first := a.letter; first != nil {
+		a.letter = nil
+		if key.Matches(k, p.env.keys.Send) {
+			return p.answer(*first)
+		}
+		p.focusOn(paneInput)
+		return tea.Batch(p.inputKey(*first), p.inputKey(k))
+	}
+	switch {
+	case !p.answers(k):
+		p.focusOn(paneInput)
+		return p.inputKey(k)
+	case p.env.now.Sub(a.since) < calmAfter:
+		return nil // another question had stood there
+	case a.byUser || k.Text == "":
+		return p.answer(k)
+	}
+	a.letter = &k
+	a.gen++
+	return p.env.after(aloneFor, aloneMsg{p.id, a.gen})
+}
+
+// alone answers with a letter that no key followed.
+func (p *page) alone(msg aloneMsg) tea.Cmd {
+	first := p.ask.letter
+	if first == nil || msg.gen != p.ask.gen {
+		return nil
+	}
+	p.ask.letter = nil
+	return p.answer(*first)
+}
+
+// answer takes a key of the question above the input.
+func (p *page) answer(k tea.KeyPressMsg) tea.Cmd {
+	keys := p.env.keys
+	switch p.question() {
+	case questionFold:
+		switch {
+		case key.Matches(k, keys.Yes):
+			return p.answerFold(true)
+		case key.Matches(k, keys.No):
+			return p.answerFold(false)
+		case key.Matches(k, keys.Whole):
+			cmd, _ := p.whole()
+			return cmd
+		}
+	case questionApprove:
+		return p.approveKey(k)
+	case questionHeld, questionPause:
+		return p.debugKey(k)
+	case questionOutcome:
+		return p.outcomeKey(k)
+	case questionResume:
+		switch {
+		case key.Matches(k, keys.Yes):
+			return p.settle(true, nil)
+		case key.Matches(k, keys.GiveUp):
+			return p.settle(false, nil)
+		}
+	}
+	return nil
+}

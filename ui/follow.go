@@ -1,0 +1,91 @@
+package ui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/ui/line"
+	"vitrine/ui/theme"
+)
+
+// Here a session that another process holds is followed: what that stores is read each second, and now and then who holds it.
+
+// lookEvery is how many readings pass until it is asked who holds the session; that reads the list of all.
+const lookEvery = 3
+
+// followed goes on reading.
+func (p *page) followed() tea.Cmd {
+	p.followGen++
+	if p.held == 0 {
+		return nil
+	}
+	return p.env.follow(p.id, p.followGen, p.seq, p.followGen%lookEvery == 0)
+}
+
+// follow reads what another process did, and perhaps who holds the session.
+func (e *env) follow(id string, gen int, after int64, look bool) tea.Cmd {
+	return func() tea.Msg {
+		if err := e.clk.Sleep(e.ctx, followEvery); err != nil {
+			return nil
+		}
+		msg := followedMsg{id: id, gen: gen}
+		if look { // before the events: those of a process that is gone are all there then
+			rows, err := e.opts.Library.Sessions(e.ctx, e.opts.User)
+			if err != nil {
+				msg.err = err
+				return msg
+			}
+			for _, r := range rows {
+				if r.ID == id {
+					msg.looked, msg.by = true, r.HeldBy
+				}
+			}
+		}
+		msg.events, msg.err = e.opts.Library.Events(e.ctx, id, "", after, newestEvents)
+		return msg
+	}
+}
+
+// follow takes what another process did.
+func (p *page) follow(msg followedMsg) tea.Cmd {
+	if msg.gen != p.followGen || p.held == 0 {
+		return nil
+	}
+	if msg.err != nil {
+		return tea.Batch(p.fail("read the session", msg.err), p.followed())
+	}
+	var cmds []tea.Cmd
+	for _, e := range msg.events {
+		cmds = append(cmds, p.event(e))
+	}
+	if len(msg.events) > 0 && p.run.id != "" && p.run.ended.IsZero() {
+		p.run.active = true // the other process works on it
+	}
+	if msg.looked {
+		if p.free = msg.by == 0; !p.free {
+			p.held = msg.by
+		}
+		if p.free && p.run.active {
+			p.run.active = false
+			p.columns.trace.Halt(p.run.id)
+		}
+	}
+	return tea.Batch(append(cmds, p.followed())...)
+}
+
+// heldRow says who holds the session, and what can be done.
+func (p *page) heldRow(add func([]line.Span, ...line.Span)) {
+	s := p.env.style
+	head, fact, right := "READ ONLY  ", fmt.Sprintf("open in process %d", p.held), "followed live; Enter asks for it "
+	switch {
+	case p.free:
+		head, fact, right = "FREE  ", fmt.Sprintf("process %d has left it; Enter takes it", p.held), ""
+	case len(p.approve.waiting) > 0:
+		fact += ", where it waits for an answer"
+	}
+	if s.Metrics.Width(head+fact+right)+6 > p.lay.w {
+		right = ""
+	}
+	add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, head), line.Say(theme.Text, fact)}, line.Say(theme.Faint, right))
+}
