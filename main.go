@@ -269,7 +269,7 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults),
-		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens},
+		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}
 }
 
