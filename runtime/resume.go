@@ -168,6 +168,7 @@ func (r *run) restore(rows []CallRow) {
 		case c.tool == nil && !c.before:
 			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeUnknownTool, Message: "the tool is not here any more"}), CallNotRun)
 		}
+		c.kept.saved, c.kept.message = c.saved, c.message
 		r.calls = append(r.calls, c)
 	}
 	slices.SortStableFunc(r.calls, func(a, b call) int { return a.row.Ord - b.row.Ord })

@@ -89,6 +89,8 @@ type call struct {
 	before   bool // started by an earlier process, and nothing is known of it yet
 	saved    bool // the call's row holds the result
 	message  bool // the tool message is stored
+	// kept is saved and message as the last commit that went through left them.
+	kept struct{ saved, message bool }
 }
 
 // span is a range of calls, to exclusive.
@@ -395,6 +397,13 @@ func (r *run) commitAs(tx Tx, state State) error {
 	row := r.row
 	tx.Run = &row
 	got, err := r.s.commit(tx)
+	for i := range r.calls {
+		c := &r.calls[i]
+		if err != nil { // refused: what it held of the calls is still to be stored, with the run's end
+			c.saved, c.message = c.kept.saved, c.kept.message
+		}
+		c.kept.saved, c.kept.message = c.saved, c.message
+	}
 	if err != nil {
 		return err
 	}

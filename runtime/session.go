@@ -144,6 +144,11 @@ func (s *session) open(create bool) (Snapshot, error) {
 	if s.isOpen() && s.writable() == nil {
 		return s.snapshot(ctx)
 	}
+	if r := s.running(); r != nil {
+		// Lost to another process in the middle of a turn, which may not go on under a new fence as if nothing had been.
+		r.stop(ReasonStore)
+		return Snapshot{}, fmt.Errorf("the turn of session %s that was on is still ending: %w", s.id, ErrFenced)
+	}
 	// Closed, or lost to another process: what it holds now is looked up again.
 	row, err := s.eng.cfg.Store.OpenSession(ctx, s.id, s.eng.cfg.User, create)
 	if errors.Is(err, ErrHeld) {
