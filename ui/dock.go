@@ -59,6 +59,9 @@ func (r *runState) retryText(now time.Time) string {
 	if left > 0 {
 		when = "again in " + seconds(left)
 	}
+	if d.Tool != "" {
+		return strings.TrimRight(fmt.Sprintf("TOOL FAILED  %s %s, %d of %d  %s", d.Tool, when, d.Attempt+1, d.Max, d.Cause), " ")
+	}
 	f := chat.Cause(d)
 	what := f.Text
 	switch {

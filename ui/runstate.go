@@ -115,6 +115,13 @@ func (r *runState) delta(d trace.DeltaData) {
 }
 
 func (r *runState) count(d trace.LLMCallData) {
+	if d.Cost != nil {
+		sum := *d.Cost
+		if r.cost != nil {
+			sum += *r.cost
+		}
+		r.cost = &sum
+	}
 	prompt, completion := d.PromptTokens, d.CompletionTokens
 	if prompt == nil {
 		r.estimated = true
@@ -148,6 +155,9 @@ func (r *runState) resume(row runtime.RunRow, running bool) {
 	r.calls = max(r.calls, row.Usage.Calls)
 	r.tokens = max(r.tokens, row.Usage.Prompt+row.Usage.Completion)
 	r.estimated = r.estimated || row.Usage.Estimated
+	if row.Usage.Cost != nil && (r.cost == nil || *r.cost < *row.Usage.Cost) {
+		r.cost = row.Usage.Cost
+	}
 }
 
 // used is the tokens so far, and whether a part of them is an estimate.

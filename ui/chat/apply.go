@@ -396,6 +396,9 @@ func (v *View) noticeBlock(at Ref, d trace.NoticeData) *noteBlock {
 }
 
 func (v *View) retrying(e trace.Event, d trace.RetryData) {
+	if d.Call != "" {
+		return // the call's row runs on; the status line tells of the wait
+	}
 	v.enter(e)
 	v.dropRetry()
 	v.retry = &retryBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), cause: Cause(d).String(), attempt: d.Attempt, max: d.Max,

@@ -181,10 +181,13 @@ func approx(t trace.Tokens) string {
 
 func (v *View) toolFacts(n *trace.Node) []fact {
 	var facts []fact
-	add(&facts, "arguments", n.Detail)
+	add(&facts, "arguments", paint.Reveal(n.Detail)) // what was, or would be, run
 	add(&facts, "result", n.Outcome)
 	if n.Open() {
 		add(&facts, "progress", n.Progress)
+	}
+	if n.Attempts > 1 {
+		add(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
 	add(&facts, "took", theme.Duration(n.Duration(v.clock(n))))
 	if n.Status != trace.OK {
