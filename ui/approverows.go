@@ -88,6 +88,10 @@ func (p *page) approveRows(add func([]line.Span, ...line.Span), mark string) {
 	body := p.approveBody(d)
 	room := max(p.lay.h/3-1-len(keys), 0)
 	for i, spans := range body {
+		if room == 1 && len(body) > 1 {
+			add(spans, line.Say(theme.Faint, fmt.Sprintf("%d more: v ", len(body)-1)))
+			break
+		}
 		if i == room-1 && len(body) > room {
 			add([]line.Span{line.Say(theme.Faint, fmt.Sprintf("   %d more rows: v shows all", len(body)-i))})
 			break
@@ -151,8 +155,9 @@ func (p *page) outcomeRow(add func([]line.Span, ...line.Span)) {
 	if n := len(p.approve.unknown) + len(p.approve.outcomes); n > 1 {
 		more = fmt.Sprintf("%d of %d ", len(p.approve.outcomes)+1, n)
 	}
+	keys := p.keyRows("")
 	for i, a := range arguments(json.RawMessage(c.Arguments)) {
-		if i == max(min(p.lay.h/3-3, 2), 0) {
+		if i == max(min(p.lay.h/3-2-len(keys), 2), 0) {
 			break
 		}
 		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(a.name)+"  "), line.Say(theme.Text, s.Text(a.value))})
@@ -161,7 +166,7 @@ func (p *page) outcomeRow(add func([]line.Span, ...line.Span)) {
 		more = "what became of it? "
 	}
 	add([]line.Span{line.Say(theme.Text, "   "+s.Text(c.Name)+" ran, perhaps: did it?")}, line.Say(theme.Faint, more))
-	for _, k := range p.keyRows("") {
+	for _, k := range keys {
 		add(k)
 	}
 }

@@ -27,6 +27,9 @@ type fake struct {
 	park     *clock.Latch // when set, Submit waits for it
 	shut     int
 	left     bool
+	settings []runtime.Setting
+	view     runtime.ContextView
+	noView   bool
 	ids      int
 }
 
@@ -40,6 +43,9 @@ type fakeSession struct {
 	running bool
 	held    int
 	meter   trace.Meter
+	rows    []runtime.CallRow
+	brk     runtime.Break
+	pause   *trace.Pause
 	notice  string
 	steps   int
 	calls   int
@@ -84,6 +90,7 @@ func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot
 	snap := runtime.Snapshot{
 		Session: s.row, Messages: slices.Clone(s.msgs), Todos: slices.Clone(s.todos), Inbox: slices.Clone(s.inbox),
 		Running: s.running, Meter: s.meter, Seq: s.row.NextSeq - 1, HeldBy: s.held, Notice: s.notice,
+		Calls: slices.Clone(s.rows), Break: s.brk, Pause: s.pause,
 	}
 	if s.run != nil {
 		r := *s.run
@@ -158,7 +165,15 @@ func (f *fake) Set(_ context.Context, id string, c runtime.Setting) error {
 		return err
 	}
 	s := f.sessions[id]
+	f.settings = append(f.settings, c)
 	switch {
+	case c.Break != nil:
+		s.brk = *c.Break
+		name := c.Break.Tool
+		if c.Break.Next {
+			name = "next"
+		}
+		f.emit(id, true, trace.SessionData{Action: "break", Title: name})
 	case c.Title != nil:
 		s.row.Title = *c.Title
 		f.emit(id, true, trace.SessionData{Action: "renamed", Title: *c.Title})
@@ -418,5 +433,8 @@ func (d *driver) park() *clock.Latch {
 }
 
 func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
-	return runtime.ContextView{}, runtime.ErrNotFound
+	if f.noView || f.view.Tools == nil {
+		return runtime.ContextView{}, runtime.ErrNotFound
+	}
+	return f.view, nil
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"vitrine/trace"
 )
 
 // Whatever keys, clicks, sizes, pastes and events come in whatever order: nothing fails, every row is straight, the cursor is on
@@ -16,7 +19,7 @@ func TestMonkey(t *testing.T) {
 	keys := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "right", "pgup", "pgdown", "home", "end", "backspace",
 		"delete", "space", "ctrl+x", "ctrl+p", "ctrl+r", "ctrl+j", "ctrl+k", "ctrl+u", "ctrl+w", "ctrl+y", "alt+1", "alt+2", "alt+,", "alt+.",
 		"alt+up", "alt+down", "?", "/", "a", "n", "N", "y", "Y", "z", "i", "t", "o", "g", "G", "j", "k", "u", "d", "[", "]", "s", "r", "h", "m",
-		"l", "<", ">", ",", ".", "w", "c", "q", "p", "x", "中", "\u0301", "😀", "1", "9", "/help", "/sessions", "/model x", "/todo", "/todo 1", "/clear", "/new", "/retry"}
+		"l", "<", ">", ",", ".", "w", "c", "q", "p", "x", "e", "v", "b", "/break", "中", "\u0301", "😀", "1", "9", "/help", "/sessions", "/model x", "/todo", "/todo 1", "/clear", "/new", "/retry"}
 	for seed := range uint64(4) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
@@ -83,6 +86,14 @@ func (d *driver) anything(rng *rand.Rand, keys []string) {
 		d.pass(time.Duration(rng.IntN(3000)) * time.Millisecond)
 	case 10:
 		d.send(tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: []ansi.ModeSetting{ansi.ModeReset, ansi.ModeNotRecognized}[rng.IntN(2)]})
+	case 11:
+		if running {
+			d.f.asked(id, trace.ApprovalData{ID: strconv.Itoa(rng.IntN(3)), Tool: "shell", Cause: []string{"", causeBreak}[rng.IntN(2)], Arguments: json.RawMessage(`{"x":"‮ y"}`)})
+		}
+	case 12:
+		if running {
+			d.f.paused(id, []*trace.Pause{nil, {Step: 1, Model: "m"}}[rng.IntN(2)])
+		}
 	default:
 		k := keys[rng.IntN(len(keys))]
 		if len(k) > 1 && k[0] == '/' {

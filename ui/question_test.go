@@ -1,0 +1,469 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/runtime"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// goldenSizes are those of the questions' golden screens.
+func goldenSizes() [][2]int { return [][2]int{{200, 50}, {80, 24}, {40, 12}} }
+
+const (
+	plainDiff   = " 12   replicas: 8\n 13 - window: \"15:00\"\n 13 + window: \"14:20\"\n 14 + freeze: friday\n"
+	chineseDiff = " 12   副本: 8\n 13 - 窗口: \"15:00\"\n 13 + 窗口: \"14:20，星期五之前\"\n"
+)
+
+// asked puts calls before the user.
+func (f *fake) asked(id string, ds ...trace.ApprovalData) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, d := range ds {
+		d.Phase, d.CallID = "asked", d.ID
+		if len(ds) > 1 {
+			d.Place, d.Of = i+1, len(ds)
+		}
+		f.emit(id, true, d)
+	}
+	f.emit(id, false, trace.StateData{State: string(runtime.StateWaitingApproval)})
+}
+
+func (f *fake) paused(id string, pause *trace.Pause) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.emit(id, false, trace.StateData{State: string(runtime.StateBuilding), Pause: pause})
+}
+
+// unknown makes a session whose run was left in the middle of calls.
+func (f *fake) unknown(id string, calls ...runtime.CallRow) {
+	s := f.session(id)
+	s.row.Title = "deploy plan"
+	s.run = &runtime.RunRow{ID: "r", SessionID: id, Turn: 4, Step: 2, State: runtime.StateReconciling, StartedAt: start.Add(-72 * time.Hour)}
+	s.rows = calls
+}
+
+func TestGoldenQuestions(t *testing.T) {
+	input, write, deploy := "Move the window to 14:20, and freeze on Friday.", `{"path":"deploy/relay.yaml","content":"replicas: 8\nwindow: \"14:20\"\nfreeze: friday\n"}`, plainDiff
+	search := `{"query":"rollout duration relay","limit":3}`
+	for _, lang := range []string{"", "_chinese"} {
+		if lang != "" {
+			input, deploy = "把窗口改到 14:20，星期五冻结。", chineseDiff
+			write, search = `{"path":"部署/中继.yaml","content":"副本: 8\n窗口: \"14:20，星期五之前\"\n"}`, `{"query":"中继发布要多久？","limit":3}`
+		}
+		for name, show := range map[string]func(d *driver, id string){
+			"approve": func(d *driver, id string) {
+				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "write_file", Effect: string(tools.SideEffect), Arguments: json.RawMessage(write), Preview: deploy},
+					trace.ApprovalData{ID: "c2", Tool: "write_file", Effect: string(tools.SideEffect), Arguments: json.RawMessage(write)})
+			},
+			"debug_tool": func(d *driver, id string) {
+				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
+			},
+			"debug_model": func(d *driver, id string) {
+				d.f.paused(id, &trace.Pause{Step: 2, Model: "gpt-4o-mini", Messages: 7, New: 3, Tokens: 3112})
+			},
+			"debug_edit": func(d *driver, id string) {
+				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
+				d.pass(time.Second)
+				d.answer("e")
+				d.press("ctrl+end", "backspace", "enter")
+			},
+			"debug_until": func(d *driver, id string) {
+				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
+				d.pass(time.Second)
+				d.answer("u")
+			},
+		} {
+			for _, s := range goldenSizes() {
+				d := newDriver(t, s[0], s[1], func(o *Options, f *fake) { f.session("s").brk = runtime.Break{Next: true}; o.Session = "s" })
+				d.frames = d.straight
+				d.enter(input)
+				d.f.stream(d.id(), "I look first. 我先看看。")
+				show(d, d.id())
+				d.pass(time.Second)
+				d.golden(fmt.Sprintf("ask_%s%s_%dx%d", name, lang, s[0], s[1]))
+			}
+		}
+		for _, s := range goldenSizes() {
+			d := newDriver(t, s[0], s[1], func(o *Options, f *fake) {
+				f.unknown("s", runtime.CallRow{ID: "c1", RunID: "r", Name: "write_file", Arguments: write, Effect: tools.SideEffect, Status: runtime.CallStarted},
+					runtime.CallRow{ID: "c2", RunID: "r", Name: "write_file", Arguments: write, Effect: tools.SideEffect, Status: runtime.CallStarted})
+				o.Session = "s"
+			})
+			d.frames = d.straight
+			d.pass(time.Second)
+			d.golden(fmt.Sprintf("ask_outcome%s_%dx%d", lang, s[0], s[1]))
+		}
+	}
+}
+
+// Two calls whose outcome nobody knows are asked about one after the other, and the words go together.
+func TestOutcomesAreAskedInOrder(t *testing.T) {
+	d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+		f.unknown("s", runtime.CallRow{ID: "c1", RunID: "r", Name: "pay", Arguments: `{"to":"ann"}`, Effect: tools.SideEffect, Status: runtime.CallStarted},
+			runtime.CallRow{ID: "c2", RunID: "r", Name: "mail", Arguments: `{"to":"bob"}`, Effect: tools.SideEffect, Status: runtime.CallStarted})
+		o.Session = "s"
+	})
+	d.pass(time.Second)
+	d.sees("pay ran, perhaps", "1 of 2", "ann")
+	d.press("y", "n") // two keys at once are text
+	if got := d.m.page().edit.Text(); got != "yn" {
+		t.Fatalf("the input holds %q", got)
+	}
+	d.press("ctrl+u")
+	d.pass(time.Second)
+	d.answer("y")
+	d.sees("mail ran, perhaps", "2 of 2", "bob")
+	d.pass(time.Second)
+	d.answer("n")
+	d.short()
+	if got := d.f.settings[len(d.f.settings)-1].Outcomes; got["c1"] != runtime.OutcomeHappened || got["c2"] != runtime.OutcomeNot {
+		t.Errorf("outcomes %v", got)
+	}
+}
+
+// A question that takes the place of one that was just answered takes no key for half a second, also with the focus.
+func TestKeysDoNotSpillOver(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.enter("go")
+	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "one", Arguments: json.RawMessage(`{}`)}, trace.ApprovalData{ID: "c2", Tool: "two", Arguments: json.RawMessage(`{}`)})
+	d.short()
+	d.press("tab", "y", "y", "y")
+	if n := len(d.m.page().approve.waiting); n != 1 {
+		t.Fatalf("%d wait", n)
+	}
+	if got := d.m.page().edit.Text(); got != "" {
+		t.Errorf("the input holds %q", got)
+	}
+	d.pass(calmAfter)
+	d.press("y")
+	if n := len(d.m.page().approve.waiting); n != 0 {
+		t.Fatalf("%d wait", n)
+	}
+	if d.m.page().focus != paneInput {
+		t.Error("the focus stays on a question that is gone")
+	}
+}
+
+// The ways to the question and from it: Tab means it, Esc and Tab lead to the input for good, a click goes there.
+func TestWaysToTheQuestion(t *testing.T) {
+	d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+		f.session("s").run = &runtime.RunRow{ID: "r", Turn: 4, State: runtime.StateExecuting, StartedAt: start}
+		o.Session = "s"
+	})
+	d.sees("Tab answers")
+	d.pass(time.Second)
+	p := d.m.page()
+	if p.focus != paneQuestion || p.ask.byUser {
+		t.Fatalf("focus %v", p.focus)
+	}
+	d.press("tab")
+	if p.focus != paneQuestion || !p.ask.byUser {
+		t.Fatalf("Tab leads to %v", p.focus)
+	}
+	d.press("esc")
+	d.pass(5 * time.Second)
+	if p.focus != paneInput {
+		t.Fatalf("the question takes the focus again from %v", p.focus)
+	}
+	d.send(tea.MouseClickMsg{X: 5, Y: p.lay.dock.y, Button: tea.MouseLeft})
+	if p.focus != paneQuestion || !p.ask.byUser {
+		t.Fatalf("a click leads to %v", p.focus)
+	}
+	d.press("shift+tab")
+	d.pass(5 * time.Second)
+	if p.focus != paneInput {
+		t.Fatalf("Shift+Tab leads to %v", p.focus)
+	}
+	d.press("tab", "up") // what is not for the question goes to the input
+	if p.focus != paneInput {
+		t.Fatalf("Up leads to %v", p.focus)
+	}
+	d.press("tab", "?")
+	d.sees("KEYS")
+	d.press("esc", "tab")
+	d.typed("hello")
+	if got := p.edit.Text(); got != "hello" {
+		t.Errorf("the input holds %q", got)
+	}
+}
+
+// Enter confirms a letter, anything else makes it the beginning of a text.
+func TestLetterAndEnter(t *testing.T) {
+	resumed := func(o *Options, f *fake) {
+		f.session("s").run = &runtime.RunRow{ID: "r", Turn: 4, State: runtime.StateExecuting, StartedAt: start}
+		o.Session = "s"
+	}
+	d := newDriver(t, 100, 30, resumed)
+	d.pass(time.Second)
+	d.press("y", "enter")
+	d.short()
+	if !d.did("resume s true") {
+		t.Errorf("%q", d.f.order)
+	}
+	d = newDriver(t, 100, 30, resumed)
+	d.pass(time.Second)
+	d.press("y", "left")
+	d.typed("e")
+	d.pass(time.Second)
+	if got := d.m.page().edit.Text(); got != "ey" || d.did("resume s true") {
+		t.Errorf("the input holds %q; %q", got, d.f.order)
+	}
+	d = newDriver(t, 100, 30, resumed)
+	d.pass(time.Second)
+	d.press("y")
+	d.press("ctrl+x", "n") // another tab: the letter answers nothing there or here
+	d.pass(time.Second)
+	if d.did("resume s true") {
+		t.Errorf("%q", d.f.order)
+	}
+}
+
+// What the debugger sends for each key, before a model call and before a tool call, in this process and in the next.
+func TestDebuggerKeys(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		for _, before := range []string{"model", "tool"} {
+			open := func() *driver {
+				return newDriver(t, 100, 30, func(o *Options, f *fake) {
+					s := f.session("s")
+					o.Session = "s"
+					s.row.TurnCount, s.brk = 1, runtime.Break{Next: true}
+					s.run, s.running = &runtime.RunRow{ID: "r", Turn: 1, Step: 1, State: runtime.StateWaitingApproval, StartedAt: start}, !restarted
+					if before == "model" {
+						s.pause = &trace.Pause{Step: 1, Model: "m", Messages: 2, Tokens: 100}
+					} else {
+						s.rows = []runtime.CallRow{{ID: "c1", RunID: "r", Name: "look", Arguments: `{"x":1}`, Status: runtime.CallWaiting}}
+						f.emit("s", true, trace.ApprovalData{Phase: "asked", ID: "c1", Tool: "look", Arguments: json.RawMessage(`{"x":1}`), Cause: causeBreak})
+					}
+					f.view.Tools = []runtime.ToolInfo{{Name: "look"}, {Name: "shell", Effect: tools.SideEffect}}
+				})
+			}
+			for key, want := range map[string]runtime.Break{"s": {Next: true}, "c": {}, "u": {Tool: "shell"}} {
+				d := open()
+				d.sees("PAUSED  before")
+				d.press("tab", key)
+				d.short()
+				if key == "u" {
+					d.sees("RUN UNTIL", "look", "shell", "has effects")
+					d.typed("she")
+					d.press("enter")
+					d.short()
+				}
+				got := d.f.settings[len(d.f.settings)-1]
+				call := map[string]string{"model": "", "tool": "c1"}[before]
+				if got.Step == nil || got.Step.Then != want || got.Step.Call != call || (got.Resume != nil) != restarted {
+					t.Errorf("%s, restarted %v: %s sends %+v", before, restarted, key, got)
+				}
+				d.seesNot("PAUSED")
+			}
+			d := open()
+			d.press("tab", "x")
+			d.short()
+			if restarted != d.did("resume s false") || restarted == d.did("cancel s") {
+				t.Errorf("%s, restarted %v: x: %q", before, restarted, d.f.order)
+			}
+			d = open()
+			d.press("tab", "v")
+			d.short()
+			d.sees(map[string]string{"model": "CONTEXT", "tool": "PAUSED  before look"}[before])
+		}
+	}
+}
+
+// A word that could not be taken leaves the question; so does one for a run that does not stand still any more.
+func TestDebuggerWordFails(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.enter("go")
+	d.f.session(id).pause = &trace.Pause{Step: 1, Model: "m", Messages: 2, Tokens: 100}
+	d.f.paused(id, d.f.session(id).pause)
+	d.short()
+	d.f.fail["set"] = errors.New("the store is away")
+	d.press("tab", "s")
+	d.short()
+	d.sees("PAUSED  before the model call", "the store is away")
+	d.f.fail = map[string]error{}
+	d.press("tab", "u")
+	d.short()
+	d.f.session(id).pause = nil
+	d.f.paused(id, nil) // it went on meanwhile
+	d.short()
+	d.sees("RUN UNTIL")
+	d.typed("x")
+	d.press("enter")
+	d.short()
+	d.sees("does not stand still any more")
+}
+
+// The tool to run until is asked for by name when no tool is known.
+func TestRunUntilUnknownTools(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.f.noView = true
+	d.enter("go")
+	d.f.paused(id, &trace.Pause{Step: 1, Model: "m", Messages: 2, Tokens: 100})
+	d.short()
+	d.press("tab", "u")
+	d.short()
+	d.sees("RUN UNTIL", "the next call of this tool")
+	d.typed("shell")
+	d.press("enter")
+	d.short()
+	if got := d.f.settings[len(d.f.settings)-1]; got.Step == nil || got.Step.Then.Tool != "shell" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Breaks are set and taken away, and what a session that is held elsewhere says of them counts nothing here.
+func TestBreaks(t *testing.T) {
+	d := newDriver(t, 160, 30)
+	for _, c := range []struct {
+		text string
+		want runtime.Break
+		says string
+	}{
+		{"/break", runtime.Break{Next: true}, "break: next call"}, {"/break", runtime.Break{}, ""}, {"/break shell", runtime.Break{Tool: "shell"}, "break: shell"},
+		{"/break next", runtime.Break{Next: true}, "break: next call"}, {"/break off", runtime.Break{}, ""},
+	} {
+		d.enter(c.text)
+		d.pass(7 * time.Second)
+		if got := d.f.session(d.id()).brk; got != c.want {
+			t.Errorf("%s sets %+v", c.text, got)
+		}
+		if s := d.status(); c.says != "" && !strings.Contains(s, c.says) || c.says == "" && strings.Contains(s, "break") {
+			t.Errorf("%s: status %q", c.text, s)
+		}
+	}
+	d = newDriver(t, 160, 30, func(o *Options, f *fake) {
+		f.session("c").held, f.session("c").brk = 4711, runtime.Break{Next: true}
+		o.Session = "c"
+	})
+	d.press("ctrl+x", "b")
+	d.sees("read only")
+	d.pass(7 * time.Second)
+	d.seesNot("break: next")
+}
+
+// Arguments that are refused, or whose call is gone, stay before the user.
+func TestEditKeepsTheText(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.enter("go")
+	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{"x":1}`)})
+	d.short()
+	d.press("tab", "e")
+	d.sees("EDIT", `"x": 1`)
+	for text, why := range map[string]string{
+		"[1]": "one JSON object", `{"x":`: "row 1, column 6: unexpected end", "{\n \"x\" 1}": "row 2, column 6: invalid character", "": "unexpected end",
+	} {
+		d.clearEditor()
+		d.send(tea.PasteMsg{Content: text})
+		d.press("enter")
+		d.sees(why)
+	}
+	d.f.fail["set"] = errors.New("x is not a number\nat /x")
+	d.clearEditor()
+	d.send(tea.PasteMsg{Content: `{"x":"y"}`})
+	d.press("enter")
+	d.short()
+	d.sees("EDIT", "x is not a number; at /x", `{"x":"y"}`)
+	d.press("ctrl+c") // closes, and keeps it
+	d.sees("kept")
+	d.press("e")
+	d.sees(`{"x":"y"}`)
+	d.f.fail = map[string]error{}
+	d.f.end(id, "cancelled", "user", "[cancelled]")
+	d.short()
+	d.press("enter")
+	d.sees("does not wait any more", `{"x":"y"}`)
+	d.press("esc")
+	d.seesNot("EDIT")
+}
+
+func (d *driver) clearEditor() {
+	d.press("ctrl+home")
+	for range 12 {
+		d.press("ctrl+k")
+	}
+}
+
+// x in the trace needs a call that runs, and a session of one's own; one that has ended meanwhile is said to have.
+func TestStopCallKey(t *testing.T) {
+	d := newDriver(t, 160, 40)
+	id := d.id()
+	d.enter("go")
+	d.f.toolStart(id, "long", `{}`)
+	d.short()
+	d.press("tab", "tab")
+	d.sees("x: stop it")
+	d.press("x")
+	d.short()
+	if got := d.f.settings[len(d.f.settings)-1].StopCall; got != d.f.session(id).run.ID+"-call1" {
+		t.Errorf("stops %q", got)
+	}
+	d.f.fail["set"] = fmt.Errorf("call: %w", runtime.ErrNotFound)
+	d.press("x")
+	d.short()
+	d.sees("that call does not run any more")
+	d.press("k", "x")
+	d.sees("x stops a tool call that runs")
+	d.f.mu.Lock()
+	d.f.emit(id, false, trace.ProgressData{ID: d.f.session(id).run.ID + "-call1", Text: "page 3 of 9"})
+	d.f.mu.Unlock()
+	d.short()
+	d.press("G")
+	d.sees("page 3 of 9")
+}
+
+// When the holder ends in a run, the page says that the session is free, and nothing turns any more.
+func TestHolderEnds(t *testing.T) {
+	d := newDriver(t, 160, 30, func(o *Options, f *fake) {
+		s := f.session("c")
+		f.begin("c", "a question elsewhere")
+		s.held = 4711
+		o.Session = "c"
+	})
+	d.f.mu.Lock()
+	d.f.emit("c", true, trace.LLMCallData{Model: "mock", LatencyMS: 100, StartedAt: d.sim.Now()})
+	d.f.mu.Unlock()
+	d.pass(1500 * time.Millisecond)
+	if !d.m.page().busy() {
+		t.Fatal("nothing runs")
+	}
+	d.f.sessions["c"].held = 4712 // another one took it
+	d.pass(4 * time.Second)
+	d.sees("READ ONLY  open in process 4712")
+	d.f.mu.Lock()
+	d.f.sessions["c"].held, d.f.sessions["c"].running = 0, false
+	d.f.mu.Unlock()
+	d.f.fail["sessions"] = errors.New("the disk is away")
+	d.pass(4 * time.Second)
+	d.sees("the disk is away")
+	d.f.fail = map[string]error{}
+	d.pass(4 * time.Second)
+	d.sees("FREE  process 4712 has left it; Enter takes it")
+	if d.m.page().busy() {
+		t.Error("a run of a process that is gone goes on")
+	}
+	d.typed("hello")
+	d.press("enter")
+	d.short()
+	d.sees("INTERRUPTED", "hello")
+	d.seesNot("FREE")
+}
+
+// A context that ends the program ends the offers, and what cannot be read is not told of.
+func TestOffersThatFail(t *testing.T) {
+	d := newDriver(t, 100, 30, func(_ *Options, f *fake) { f.fail["sessions"] = context.Canceled })
+	d.seesNot("UNFINISHED")
+}
