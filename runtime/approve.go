@@ -143,6 +143,7 @@ func (r *run) askUser() (Input, error) {
 		if !ok {
 			if r.s.eng.cfg.Limits.Headless {
 				r.left = true
+				r.tell(trace.StateData{State: string(r.state), Reason: string(ReasonPaused)})
 				return "", nil
 			}
 			var err error

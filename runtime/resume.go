@@ -218,8 +218,12 @@ func (s *session) runnable(u *unfinishedRun) error {
 // key.
 func (r *run) reconcile() (Input, error) {
 	tx := r.s.tx()
+	unknown := false
 	for i := range r.calls {
 		c := &r.calls[i]
+		if c.ready && c.row.StartedAt != nil {
+			r.save(&tx, i) // the user's word, which may not be asked for again
+		}
 		if c.ready || !c.before || c.row.Effect != tools.Probeable {
 			continue
 		}
@@ -228,7 +232,7 @@ func (r *run) reconcile() (Input, error) {
 		}, json.RawMessage(c.row.Arguments))
 		if err != nil || !ok {
 			c.row.Status, c.row.SideEffect = CallUnknown, tools.EffectUnknown
-			tx.Calls = append(tx.Calls, c.row)
+			tx.Calls, unknown = append(tx.Calls, c.row), true
 			continue
 		}
 		if ran {
@@ -237,7 +241,7 @@ func (r *run) reconcile() (Input, error) {
 			c.row.SideEffect = tools.EffectCommitted
 		}
 	}
-	if len(tx.Calls) > 0 {
+	if unknown {
 		return r.awaitOutcome(tx)
 	}
 	first := r.nextCall()

@@ -205,7 +205,7 @@ func TestRunOutcomes(t *testing.T) {
 			1, "", "vitrine: no connection: refused\n"},
 		{"exhausted", []trace.Data{start, trace.AnswerData{Text: "[stopped]", Fixed: true}, trace.RunEndData{State: "exhausted", Reason: "steps"}}, 4, "", "a budget ran out (steps)"},
 		{"cancelled", []trace.Data{start, trace.AnswerData{Text: "It beg\n\n[interrupted]", Partial: true}, trace.RunEndData{State: "cancelled"}}, 130, "", "It beg\n\n[interrupted]\nvitrine: interrupted"},
-		{"approval", []trace.Data{start, trace.StateData{State: "waiting_approval"}}, 3, "", "waits for your word"},
+		{"approval", []trace.Data{start, trace.StateData{State: "waiting_approval"}, trace.StateData{State: "waiting_approval", Reason: "paused"}}, 3, "", "waits for your word"},
 		{"unknown outcome", []trace.Data{start, trace.StateData{State: "reconciling"}, trace.StateData{State: "reconciling", Reason: "outcome_unknown"}}, 3, "", "waits for your word"},
 		{"store", []trace.Data{start, trace.ErrorData{Message: "the turn could not be stored", Code: "not_saved"}, trace.StateData{State: "failed", Reason: "store"}}, 1, "", "could not be stored"},
 		{"notice", []trace.Data{start, trace.NoticeData{Message: "the server cuts prompts", Why: "it counted 10 of 20 tokens"}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "vitrine: the server cuts prompts: it counted 10 of 20 tokens\n"},

@@ -69,6 +69,26 @@ func (f *follower) follow(ctx context.Context) error {
 			}
 		}
 	}
+	var run *RunError
+	if errors.As(f.end, &run) && run.State == runtime.StateReconciling {
+		return f.unknown(ctx)
+	}
+	return f.end
+}
+
+// unknown names the calls that a run waits for, of which nobody can tell what became of them. The run is over in this process
+// first; then the session says what is open.
+func (f *follower) unknown(ctx context.Context) error {
+	if err := f.app.Agent.Close(ctx, f.id); err != nil {
+		return errors.Join(f.end, fmt.Errorf("close session %s: %w", f.id, err))
+	}
+	snap, err := f.app.Agent.Open(ctx, f.id, false)
+	if err != nil {
+		return errors.Join(f.end, err)
+	}
+	if open := runtime.UnknownCalls(snap.Calls); len(open) > 0 {
+		return &runtime.OutcomeError{Calls: open}
+	}
 	return f.end
 }
 
@@ -193,7 +213,7 @@ func (f *follower) ours(ev trace.Event) {
 func (f *follower) state(d trace.StateData) {
 	state, reason := runtime.State(d.State), runtime.Reason(d.Reason)
 	switch {
-	case state == runtime.StateWaitingApproval,
+	case state == runtime.StateWaitingApproval && reason == runtime.ReasonPaused, // words that were given are used up
 		state == runtime.StateReconciling && reason == runtime.ReasonOutcome,
 		state == runtime.StateFailed && reason == runtime.ReasonStore:
 		f.finish(&RunError{State: state, Reason: reason, Told: f.told, SessionID: f.id})
