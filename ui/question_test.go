@@ -467,3 +467,107 @@ func TestOffersThatFail(t *testing.T) {
 	d := newDriver(t, 100, 30, func(_ *Options, f *fake) { f.fail["sessions"] = context.Canceled })
 	d.seesNot("UNFINISHED")
 }
+
+// Arguments are edited as what they are: escapes for what would not show, look-alikes too, and the same value comes back.
+func TestEditableIsExact(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"a":1}`:                     "{\n  \"a\": 1\n}",
+		"{\"a\":\"x\u202ey\"}":        "{\n  \"a\": \"x\\u202ey\"\n}",
+		"{\"a\":\"\U000e0100\"}":      "{\n  \"a\": \"\\udb40\\udd00\"\n}",
+		"{\"a\":\"c\u0430t \u0444\"}": "{\n  \"a\": \"c\\u0430t \u0444\"\n}",
+		"{\"a\":\"部署 é\u00a0\"}":      "{\n  \"a\": \"部署 é\\u00a0\"\n}",
+		`{"a":`:                       `{"a":`,
+	} {
+		got := editable(json.RawMessage(raw))
+		if got != want {
+			t.Errorf("%q becomes %q", raw, got)
+		}
+		var a, b any
+		if json.Unmarshal([]byte(raw), &a) == nil && (json.Unmarshal([]byte(got), &b) != nil || fmt.Sprint(a) != fmt.Sprint(b)) {
+			t.Errorf("%q means %v, not %v", got, b, a)
+		}
+	}
+}
+
+// What is taken closes the dialog and goes to the engine, with a run that was interrupted taken up.
+func TestEditAndAnswerAreSent(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+			s := f.session("s")
+			o.Session = "s"
+			s.run, s.running = &runtime.RunRow{ID: "r", Turn: 1, Step: 1, State: runtime.StateWaitingApproval, StartedAt: start}, !restarted
+			s.rows = []runtime.CallRow{{ID: "c1", RunID: "r", Name: "look", Arguments: `{"x":1}`, Status: runtime.CallWaiting}, {ID: "c2", RunID: "r", Name: "look", Arguments: `{"x":2}`, Status: runtime.CallWaiting}}
+			for _, c := range s.rows {
+				f.emit("s", true, trace.ApprovalData{Phase: "asked", ID: c.ID, Tool: "look", Arguments: json.RawMessage(c.Arguments), Cause: causeBreak})
+			}
+		})
+		d.press("tab", "e")
+		d.clearEditor()
+		d.send(tea.PasteMsg{Content: `{"x":3}`})
+		d.press("enter")
+		d.short()
+		d.seesNot("EDIT")
+		got := d.f.settings[len(d.f.settings)-1]
+		if len(got.Decide) != 1 || got.Decide[0].Call != "c1" || got.Decide[0].Arguments != `{"x":3}` || (got.Resume != nil) != restarted {
+			t.Errorf("restarted %v: %+v", restarted, got)
+		}
+		d.pass(time.Second)
+		d.press("a")
+		d.sees("ANSWER")
+		d.typed("by hand")
+		d.press("enter")
+		d.short()
+		got = d.f.settings[len(d.f.settings)-1]
+		if len(got.Decide) != 1 || got.Decide[0].Result == nil || *got.Decide[0].Result != "by hand" {
+			t.Errorf("restarted %v: %+v", restarted, got)
+		}
+	}
+}
+
+// Nothing waits: the key says so; a session that waits elsewhere is not one's own question.
+func TestNothingWaits(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	d.press("ctrl+x", "a")
+	d.sees("nothing waits for you")
+	d = newDriver(t, 100, 30, func(o *Options, f *fake) { f.session("c").held = 4711; o.Session = "c" })
+	d.f.mu.Lock()
+	d.f.emit("c", true, trace.ApprovalData{Phase: "asked", ID: "c1", Tool: "look"})
+	d.f.mu.Unlock()
+	d.pass(1500 * time.Millisecond)
+	d.sees("where it waits for an answer")
+	d.press("ctrl+x", "a")
+	d.sees("nothing waits for you")
+}
+
+// The picker that an offer led to has what waits on top.
+func TestOfferedSessionsOnTop(t *testing.T) {
+	d := newDriver(t, 100, 30, func(_ *Options, f *fake) {
+		f.session("a").row.Title = "aaa"
+		f.session("b").row.Title = "bbb"
+		f.session("b").run = &runtime.RunRow{ID: "r", State: runtime.StateWaitingModel}
+		f.session("c").row.Title = "ccc"
+		f.session("c").run, f.session("c").held = &runtime.RunRow{ID: "r2", State: runtime.StateWaitingModel}, 4711
+	})
+	d.sees("UNFINISHED  1 other session has a run to go on with")
+	order := func() string {
+		d.press("ctrl+x", "s")
+		d.short()
+		var got string
+		for _, row := range d.grid() {
+			for _, name := range []string{"aaa", "bbb", "ccc"} {
+				if strings.Contains(row, name) {
+					got += name[:1]
+				}
+			}
+		}
+		d.press("esc")
+		return got
+	}
+	if got := order(); got != "bac" {
+		t.Errorf("order %s", got)
+	}
+	d.seesNot("UNFINISHED")
+	if got := order(); got != "abc" {
+		t.Errorf("order %s, later", got)
+	}
+}

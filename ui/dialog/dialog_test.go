@@ -335,7 +335,11 @@ func TestRowsFit(t *testing.T) {
 			dialog.NewAsk("k", "ASK", text, []dialog.Choice{{Key: "a", ID: "a", Label: text}}, keys),
 			dialog.NewPrompt("k", "PROMPT", text, text, keys),
 			dialog.NewText("k", text, text, keys),
+			dialog.NewEditor("k", "EDIT", text, text, keys),
 			dialog.NewHelp("k", []dialog.Group{{Name: "g", Bindings: dialog.DefaultKeys().Edit.Bindings()}}, keys),
+		}
+		if rapid.Bool().Draw(t, "fails") {
+			all[4].(*dialog.Editor).Fail(text, len(text)/2)
 		}
 		s := style
 		s.Metrics.Grapheme = rapid.Bool().Draw(t, "grapheme")
@@ -434,5 +438,42 @@ func TestContext(t *testing.T) {
 	c.SetView(runtime.ContextView{})
 	if got := c.Key(enter); got != nil {
 		t.Errorf("an empty one gives %v", got)
+	}
+}
+
+func TestEditor(t *testing.T) {
+	e := dialog.NewEditor("k", "EDIT", "arguments of look", "{\n  \"x\": 1\n}", dialog.DefaultKeys())
+	if s := plain(e, 80, 20); !strings.Contains(s, " EDIT  arguments of look") || !strings.Contains(s, "   \"x\": 1") || !strings.Contains(s, "Ctrl+J new line") {
+		t.Errorf("drawn:\n%s", s)
+	}
+	if x, y, ok := e.Cursor(); !ok || x != 2 || y != 3 {
+		t.Errorf("the cursor is at %d,%d", x, y)
+	}
+	if r := e.Key(esc); r != (dialog.Left{Kind: "k", Text: "{\n  \"x\": 1\n}"}) {
+		t.Errorf("Esc gives %#v", r)
+	}
+	press(e, up, ctrl('j'))
+	typed(e, "中")
+	e.Paste("a\r\nb\x1b[2J")
+	press(e, special(tea.KeyPgUp), special(tea.KeyPgDown))
+	e.Wheel(-99)
+	press(e, special(tea.KeyEnd))
+	typed(e, "!")
+	if r := press(e, enter); r != (dialog.Edited{Kind: "k", Text: "{!\n \n中a\nb \"x\": 1\n}"}) {
+		t.Errorf("Enter gives %#v", r)
+	}
+	e.Fail("row 3, column 2: a long word on what is wrong with it, which needs more than a single row", 4)
+	if s := plain(e, 40, 20); !strings.Contains(s, "✗ row 3") || !strings.Contains(s, "Esc keep") || strings.Count(s, "\n") != 5+3+2 {
+		t.Errorf("drawn:\n%s", s)
+	}
+	if _, y, _ := e.Cursor(); y != 2 {
+		t.Errorf("the cursor is in row %d", y)
+	}
+	e.Paste(strings.Repeat("x", 1<<20))
+	if s := plain(e, 80, 20); !strings.Contains(s, "1 MB") {
+		t.Errorf("drawn:\n%s", s)
+	}
+	if r := e.Deny(); !r.(dialog.Left).Changed || e.Kind() != "k" {
+		t.Errorf("Ctrl+C gives %#v", r)
 	}
 }
