@@ -106,10 +106,22 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if o.ReadOnly {
 		return app, nil
 	}
-	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID}), w.tools...)...)
+	root, err := workFolder()
+	if err != nil {
+		notes.files(err)
+	}
+	closeRoot := func() error {
+		if root == nil {
+			return nil
+		}
+		return root.Close()
+	}
+	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{
+		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: private(cfg), Results: st,
+	}), w.tools...)...)
 	if o.Checks != nil && o.Checks.Tool != "" {
 		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {
-			return nil, errors.Join(&cli.UsageError{What: "--expect-tool: " + unknown.Message}, st.Close(ctx))
+			return nil, errors.Join(&cli.UsageError{What: "--expect-tool: " + unknown.Message}, st.Close(ctx), closeRoot())
 		}
 	}
 	file := clock.NewGroup(clk)
@@ -128,7 +140,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
 		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks, Policy: policy(cfg),
-		Memory: st, Summarize: assets.SummarizePrompt(),
+		Memory: st, Summarize: assets.SummarizePrompt(), Serves: serves(cfg),
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
 	app.Agent, app.Feed = engine, bus
@@ -141,9 +153,41 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		err = errors.Join(err, st.Close(ctx))
 		bus.Close()
 		closeClient()
-		return errors.Join(err, file.Wait(ctx))
+		return errors.Join(err, file.Wait(ctx), closeRoot())
 	}
 	return app, nil
+}
+
+// workFolder is the folder that the file tools work in: the one where the program was started.
+func workFolder() (*os.Root, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// private is what belongs to the program, in which other sessions' words are: the store, the trace and the log, with what lies
+// beside them under names of the same beginning.
+func private(cfg config.Config) []string {
+	var paths []string
+	for _, p := range []string{cfg.DBPath, cfg.TracePath, cli.LogPath(cfg)} {
+		for _, real := range []string{p, linked(p)} {
+			paths = append(paths, strings.TrimSuffix(real, filepath.Ext(real))+".*", real+"*")
+		}
+		if dir := filepath.Dir(p); filepath.Base(dir) == "data" { // the folder of their own that they have by default
+			paths = append(paths, dir)
+		}
+	}
+	return append(paths, filepath.Join(filepath.Dir(cfg.DBPath), "holders"))
+}
+
+// linked is where a file lies that is reached through links.
+func linked(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	return p
 }
 
 // limits are the bounds of runs and prompts.
@@ -218,6 +262,21 @@ func readProjectNotes() (notes string, size int64) {
 	return string(data), max(info.Size(), int64(len(data)))
 }
 
+// notServed says why a model is not reached.
+func notServed(model string) string {
+	return "this session uses the model " + model + ", and no endpoint is set: OPENAI_BASE_URL or OPENAI_API_KEY connects one, --model offline does without"
+}
+
+// serves says which models runs can go on with.
+func serves(cfg config.Config) func(string) error {
+	return func(model string) error {
+		if model == config.OfflineModel || cfg.Endpoint().Kind != config.Offline {
+			return nil
+		}
+		return errors.New(notServed(model))
+	}
+}
+
 // routes sends a request to the client that has its model.
 type routes struct {
 	offline, remote llm.Client
@@ -231,8 +290,7 @@ func (r routes) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 		return r.remote.Stream(ctx, req)
 	}
 	return func(yield func(llm.Chunk, error) bool) {
-		yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrNotFound,
-			Message: "this session uses the model " + req.Model + ", and no endpoint is set: OPENAI_BASE_URL or OPENAI_API_KEY connects one, --model offline does without"})
+		yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrNotFound, Message: notServed(req.Model)})
 	}
 }
 
@@ -303,6 +361,11 @@ type notices struct {
 
 func newNotices(clk clock.Clock) *notices {
 	return &notices{queue: clock.NewQueue[ui.Notice](clk, noticeBound)}
+}
+
+// files tells that there are no file tools.
+func (n *notices) files(err error) {
+	n.queue.TryPut(ui.Notice{ID: "files", Text: fmt.Sprintf("the tools cannot read or write files: %v", err)})
 }
 
 func (n *notices) store(text string) { n.queue.TryPut(ui.Notice{ID: "store", Text: text}) }

@@ -22,8 +22,8 @@ type Deps struct {
 	Artifacts tools.ArtifactReader
 	// NewID gives the ids of new todos. It is safe for concurrent use.
 	NewID func() string
-	// Root is the folder of the file tools; without it there are none. Private are paths in it, with slashes, that they leave
-	// alone. Results tells them what the model has seen.
+	// Root is the folder of the file tools; without it there are none. Private are files and folders that they leave alone; one
+	// that ends in * stands for all names that begin so. Results tells them what the model has seen.
 	Root    *os.Root
 	Private []string
 	Results tools.ResultReader

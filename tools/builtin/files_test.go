@@ -377,7 +377,11 @@ func TestEncodingsB142(t *testing.T) {
 
 // What the program keeps for itself is neither shown nor touched, however it is spelled.
 func TestPrivate(t *testing.T) {
-	b := newBench(t, t.TempDir(), "data", "keep/log.jsonl")
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "keep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, dir, filepath.Join(dir, "data"), filepath.Join(dir, "keep", "log.*"), filepath.Join(dir, "..", "elsewhere"), dir)
 	b.put("data/sessions.db", "secret")
 	b.put("keep/log.jsonl", "secret")
 	b.put("keep/other", "fine\n")
@@ -385,7 +389,7 @@ func TestPrivate(t *testing.T) {
 	if err := os.Symlink("data", filepath.Join(b.dir, "link")); err != nil {
 		t.Skip("no links here: ", err)
 	}
-	for _, p := range []string{"data", "data/.", "./data/sessions.db", "DATA/sessions.db", "link/sessions.db", "link", "keep/log.jsonl", "data/new", "keep/LOG.jsonl"} {
+	for _, p := range []string{"data", "data/.", "./data/sessions.db", "DATA/sessions.db", "link/sessions.db", "link", "keep/log.jsonl", "data/new", "keep/LOG.jsonl", "keep/log.1.jsonl"} {
 		b.everywhere(p, tools.CodeInvalidArgument)
 	}
 	b.must("read_file", "path", "database")

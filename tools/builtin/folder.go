@@ -42,15 +42,37 @@ type folder struct {
 	private []string
 }
 
-// Files makes read_file, list_dir and write_file in root. The paths of private, relative to root and with slashes, and all
-// below them, are neither shown nor touched. What a session's model has seen of a file is found in its stored results, so that
+// Files makes read_file, list_dir and write_file in root. The paths of private, and all below them, are neither shown nor
+// touched; one that ends in * stands for all names that begin so. What a session's model has seen of a file is found in its stored results, so that
 // it is known in each process.
 func Files(root *os.Root, results tools.ResultReader, private ...string) []tools.Tool {
 	f := &folder{root: root, results: results}
 	for _, p := range private {
-		f.private = append(f.private, path.Clean(p))
+		if rel, ok := inRoot(root, p); ok {
+			f.private = append(f.private, rel)
+		}
 	}
 	return []tools.Tool{f.listDir(), f.readFile(), f.writeFile()}
+}
+
+// inRoot gives a path of the system relative to the root, when it lies in it; links in front of its last part are followed.
+func inRoot(root *os.Root, p string) (rel string, ok bool) {
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return "", false
+	}
+	real := func(dir string) string {
+		if to, err := filepath.EvalSymlinks(dir); err == nil {
+			return to
+		}
+		return dir
+	}
+	base, err := filepath.Abs(root.Name())
+	if err != nil {
+		return "", false
+	}
+	rel, err = filepath.Rel(real(base), filepath.Join(real(filepath.Dir(abs)), filepath.Base(abs)))
+	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel) && rel != "."
 }
 
 // refuse is an error about a path.
@@ -162,6 +184,9 @@ func (f *folder) resolve(p string) (string, error) {
 // it.
 func (f *folder) isPrivate(to string) bool {
 	for _, p := range f.private {
+		if begin, ok := strings.CutSuffix(p, "*"); ok && len(to) >= len(begin) && strings.EqualFold(to[:len(begin)], begin) {
+			return true
+		}
 		if len(to) >= len(p) && strings.EqualFold(to[:len(p)], p) && (len(to) == len(p) || to[len(p)] == '/') {
 			return true
 		}
