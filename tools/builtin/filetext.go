@@ -46,8 +46,16 @@ func spell(s string, unseen func(rune) bool) string {
 	return b.String()
 }
 
-// unseen characters show nothing of their own.
-func unseen(r rune) bool { return r != '\t' && r != '\n' && !unicode.IsGraphic(r) }
+// unseen characters show nothing of their own, or a blank that is not the space.
+func unseen(r rune) bool {
+	switch r {
+	case '\t', '\n':
+		return false
+	case 0x2800: // a pattern of no dots
+		return true
+	}
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
 
 // shownName writes a name in one line.
 func shownName(s string) string {

@@ -58,6 +58,9 @@ func (f *folder) read(ctx context.Context, _ tools.Call, in readIn) (tools.Outpu
 		return tools.Output{}, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	if err := ordinary(in.Path, file); err != nil {
+		return tools.Output{}, err
+	}
 	s := scan{from: max(in.Offset, 1), most: in.Limit, left: maxFilesData - 300 - 2*len(to)}
 	if err := s.run(ctx, file, in.Path); err != nil {
 		if _, told := errors.AsType[*tools.Error](err); told || ctx.Err() != nil {
@@ -100,6 +103,7 @@ type scan struct {
 	crlf    int
 	alien   bool // some bytes are no text
 
+	cut    []byte // the beginning of a character that is on
 	line   []byte // the beginning of the line that is on
 	length int    // of it, in bytes
 	hash   interface {
@@ -157,6 +161,7 @@ func (s *scan) run(ctx context.Context, file *os.File, name string) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
+			s.alien = s.alien || len(s.cut) > 0
 			if s.length > 0 {
 				s.end()
 			}
@@ -169,8 +174,30 @@ func (s *scan) run(ctx context.Context, file *os.File, name string) error {
 	}
 }
 
+// judge looks for bytes that are no text; a character may begin in one piece and end in the next.
+func (s *scan) judge(piece []byte) {
+	s.alien = s.alien || bytes.IndexByte(piece, 0) >= 0
+	for len(s.cut) > 0 && len(piece) > 0 {
+		s.cut, piece = append(s.cut, piece[0]), piece[1:]
+		if utf8.FullRune(s.cut) {
+			s.alien = s.alien || !utf8.Valid(s.cut)
+			s.cut = s.cut[:0]
+		}
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(piece); n++ {
+		if tail := piece[len(piece)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				s.cut, piece = append(s.cut, tail...), piece[:len(piece)-n]
+			}
+			break
+		}
+	}
+	s.alien = s.alien || !utf8.Valid(piece)
+}
+
 // take goes on with a line.
 func (s *scan) take(piece []byte) {
+	s.judge(piece)
 	if room := maxLine + utf8.UTFMax - len(s.line); room > 0 {
 		s.line = append(s.line, piece[:min(room, len(piece))]...)
 	}
@@ -187,7 +214,6 @@ func (s *scan) take(piece []byte) {
 func (s *scan) end() {
 	s.lines++
 	line, length := bytes.TrimRight(s.line, "\r\n"), s.length
-	s.alien = s.alien || !utf8.Valid(line)
 	if s.lines >= s.from && !s.full && (s.most == 0 || s.taken < s.most) {
 		row := fmt.Sprintf("%d\t%s\n", s.lines, readable(clip(line, length)))
 		encoded, err := json.Marshal(row)

@@ -80,6 +80,12 @@ func (f *folder) look(in writeIn) (plan, error) {
 		return plan{}, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	if err := ordinary(in.Path, file); err != nil {
+		return plan{}, err
+	}
+	if info.Mode().Perm()&0o222 == 0 {
+		return plan{}, &tools.Error{Code: tools.CodeDenied, Field: "path", Message: shownName(in.Path) + " is read-only for everybody; it is left as it is"}
+	}
 	if info.Size() > maxOld {
 		return plan{}, &tools.Error{Code: tools.CodeInvalidArgument, Field: "path", Expected: "a file of at most " + sizeText(maxOld),
 			Message: fmt.Sprintf("%s has %s; that is too much to replace", shownName(in.Path), sizeText(info.Size()))}
@@ -175,11 +181,12 @@ func written(p plan) tools.Output {
 // change counts the lines that come and go.
 func (p plan) change() string {
 	more, less := 0, 0
-	for _, l := range strings.Split(p.diff(), "\n") {
+	for i, l := range strings.Split(p.diff(), "\n") {
 		switch {
-		case strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "+++"):
+		case i < 2: // the names
+		case strings.HasPrefix(l, "+"):
 			more++
-		case strings.HasPrefix(l, "-") && !strings.HasPrefix(l, "---"):
+		case strings.HasPrefix(l, "-"):
 			less++
 		}
 	}
@@ -193,8 +200,12 @@ func (p plan) change() string {
 }
 
 func (p plan) diff() string {
-	edits := udiff.Lines(string(p.old), p.content)
-	text, err := udiff.ToUnified("old", "new", string(p.old), edits, diffLines)
+	old, content := string(p.old), p.content
+	if formOf(p.old).crlf && formOf([]byte(content)).crlf {
+		old, content = plainEnds(old), plainEnds(content) // they stay, in every line: nothing to be told
+	}
+	edits := udiff.Lines(old, content)
+	text, err := udiff.ToUnified("old", "new", old, edits, diffLines)
 	if err != nil {
 		return "" // only for edits that do not fit the text
 	}
@@ -213,7 +224,11 @@ func (f *folder) replace(ctx context.Context, key string, in writeIn, p plan) (e
 	if err := f.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that was killed
 		return f.failed(in.Path, err)
 	}
-	file, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	mode := fs.FileMode(0o600) // until it has that of the old file: nobody else reads it meanwhile
+	if p.isNew() {
+		mode = 0o666
+	}
+	file, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return f.failed(in.Path, err)
 	}
@@ -284,36 +299,46 @@ func (f *folder) settle(dir string) error {
 }
 
 // probe finds out whether a call that had been started has written its file. What it prepared beside it is still there when it
-// had not come to that. When the file is neither as the call would leave it nor as the model had read it, nobody can tell.
+// had not come to that. When the file is neither as the call would leave it nor as the model had read it, nobody can tell. A
+// new file that is not there was not written: somebody who took it away again is not thought of.
 func (f *folder) probe(ctx context.Context, call tools.Call, in writeIn) (tools.Output, bool, error) {
-	p, err := f.look(in)
-	var refused *tools.Error
-	if errors.As(err, &refused) {
-		return tools.Output{}, false, nil // what is refused now was not written, and running it again says why
+	if _, never := f.clean(in.Path); never != nil {
+		return tools.Output{}, false, nil
 	}
+	to, err := f.resolve(in.Path)
 	if err != nil {
-		return tools.Output{}, false, err
+		return tools.Output{}, false, cannotTell(in.Path, err)
 	}
-	known, err := f.known(ctx, call.SessionID, p.to)
-	if err != nil {
-		return tools.Output{}, false, err
-	}
-	temp := filepath.FromSlash(tempOf(p.to, call.Key))
-	_, left := f.root.Lstat(temp)
-	switch {
-	case left == nil:
+	temp := filepath.FromSlash(tempOf(to, call.Key))
+	if _, err := f.root.Lstat(temp); err == nil {
 		if err := f.root.Remove(temp); err != nil {
 			return tools.Output{}, false, fmt.Errorf("remove what a killed call left: %w", err)
 		}
 		return tools.Output{}, false, nil
-	case !p.isNew() && sameWords(string(p.old), in.Content):
-		p.content = string(p.old)
+	}
+	known, err := f.known(ctx, call.SessionID, to)
+	if err != nil {
+		return tools.Output{}, false, err
+	}
+	p, err := f.look(in)
+	switch {
+	case err != nil: // it may have become like that after the call had written it
+		return tools.Output{}, false, cannotTell(in.Path, err)
+	case p.isNew() && known == "":
+		return tools.Output{}, false, nil
+	case p.isNew():
+		return tools.Output{}, false, fmt.Errorf("%s is gone: whether before the call or after it, nobody can tell", shownName(in.Path))
+	case sameWords(string(p.old), in.Content):
 		out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256(p.old)), Change: "written", Note: "found written after the program had stopped"}
 		return tools.Output{Data: out, Summary: out.Change}, true, nil
-	case p.isNew(), known == versionOf(sha256.Sum256(p.old)):
+	case known == versionOf(sha256.Sum256(p.old)):
 		return tools.Output{}, false, nil
 	}
 	return tools.Output{}, false, fmt.Errorf("%s is neither as it was read nor as it would be written", shownName(in.Path))
+}
+
+func cannotTell(name string, err error) error {
+	return fmt.Errorf("what a call did to %s cannot be told: %w", shownName(name), err)
 }
 
 // preview is the change as a diff, or why it would be refused.
