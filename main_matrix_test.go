@@ -75,8 +75,11 @@ type trial struct {
 	acked  map[int64]told
 	known  map[string]int // attempts of each call when its outcome was known
 	agains map[string]int // how often the user had a call run again
-	words  []string       // flags that answer what was asked last
-	killed int
+	// forgot are calls that had begun and of which the disk lost that; forgotten counts their effects.
+	forgot    map[string]bool
+	forgotten map[string]int
+	words     []string // flags that answer what was asked last
+	killed    int
 }
 
 // exit is the end of one process.
@@ -317,26 +320,23 @@ func (tr *trial) judge() error {
 	if err != nil {
 		return err
 	}
-	byKey, byText, forgotten := map[string]int{}, map[string]int{}, map[string]int{}
+	byKey, byText := map[string]int{}, map[string]int{}
 	for _, d := range effects {
 		byKey[d.key]++
 		what := d.tool + " " + d.text
 		byText[what]++
-		if _, ok := tr.last.calls[d.key]; !ok {
-			forgotten[what]++
-		}
 		if d.tool == "sign" && !slices.Equal(tr.last.approvals[d.key], []string{"allow"}) {
 			return fmt.Errorf("%s ran under the approvals %q", what, tr.last.approvals[d.key])
 		}
 	}
 	for key, n := range byKey {
-		if n > 1 {
+		if n > 1 && (n > 2 || !tr.forgot[key]) {
 			return fmt.Errorf("repeated: call %s had its effect %d times", key, n)
 		}
 	}
 	tried := map[string]int{}
 	for _, d := range attempts {
-		if tried[d.key]++; (d.tool == "fire" || d.tool == "sign") && tried[d.key] > 1+tr.agains[d.key] {
+		if tried[d.key]++; (d.tool == "fire" || d.tool == "sign") && tried[d.key] > 1+tr.agains[d.key] && !tr.forgot[d.key] {
 			return fmt.Errorf("repeated: %s %s was tried %d times", d.tool, d.text, tried[d.key])
 		}
 	}
@@ -350,8 +350,8 @@ func (tr *trial) judge() error {
 					return fmt.Errorf("%s was done %d times", what, n)
 				}
 			case byText[what] == 1:
-			case tr.lying && byText[what] == 1+forgotten[what]:
-				tr.tally.addN("effects repeated since the disk lost their intent", forgotten[what])
+			case byText[what] > 1 && byText[what] <= 1+tr.forgotten[what]:
+				tr.tally.addN("effects repeated since the disk lost their intent", byText[what]-1)
 			default:
 				return fmt.Errorf("%s was done %d times", what, byText[what])
 			}

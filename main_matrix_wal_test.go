@@ -88,6 +88,17 @@ func (tr *trial) damage(before *found) (*found, error) {
 			delete(tr.acked, seq)
 		}
 	}
+	effects, err := tr.ledger.read("effects")
+	if err != nil {
+		return nil, err
+	}
+	tr.forgot, tr.forgotten = map[string]bool{}, map[string]int{}
+	for _, d := range effects {
+		if c := now.calls[d.key]; c.status == "" || c.status == "pending" {
+			tr.forgot[d.key] = true
+			tr.forgotten[d.tool+" "+d.text]++
+		}
+	}
 	for key := range tr.known {
 		if c, ok := now.calls[key]; !ok || !c.known {
 			delete(tr.known, key)
