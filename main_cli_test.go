@@ -358,10 +358,15 @@ func TestUnknownToolsEndTheRun(t *testing.T) {
 // inProcess runs the program in this process, with other parts than the real ones.
 func inProcess(t *testing.T, w wiring, dir string, args ...string) result {
 	t.Helper()
+	return inProcessWith(t, w, dir, nil, args...)
+}
+
+func inProcessWith(t *testing.T, w wiring, dir string, env []string, args ...string) result {
+	t.Helper()
 	t.Chdir(dir)
 	var out, errs bytes.Buffer
 	code := w.program().Execute(context.Background(), cli.Process{
-		Args: args, ConfigDirErr: errors.New("none"), Login: cli.FromOS().Login, Folder: dir,
+		Args: args, Environ: env, ConfigDirErr: errors.New("none"), Login: cli.FromOS().Login, Folder: dir,
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Version: "test",
 	})
 	return result{stdout: out.String(), stderr: errs.String(), code: code}
