@@ -35,7 +35,7 @@ func Build(system, memory string, window []Entry) []llm.Message {
 		m := window[i].Message
 		switch m.Role {
 		case llm.RoleAssistant:
-			if m.Content == "" && len(m.ToolCalls) == 0 {
+			if strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 {
 				continue
 			}
 			out = appendAssistant(out, wireCalls(m))

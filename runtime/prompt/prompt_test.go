@@ -126,6 +126,8 @@ func TestBuild(t *testing.T) {
 		{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: calls}},
 		{Message: llm.Message{Role: llm.RoleTool, ToolCallID: "b", Content: "rb"}},
 		{Message: llm.Message{Role: llm.RoleAssistant}},
+		{Message: llm.Message{Role: llm.RoleAssistant, Content: " "}},
+		{Message: llm.Message{Role: llm.RoleAssistant, Content: "\n"}},
 		{Message: llm.Message{Role: llm.RoleTool, ToolCallID: "stray", Content: "?"}},
 		{Message: llm.Message{Role: llm.RoleAssistant, Content: "done"}},
 		user("three"),
