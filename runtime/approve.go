@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"vitrine/tools"
@@ -123,10 +124,20 @@ func (r *run) preview(c *call) string {
 	if err != nil {
 		return "it would fail: " + oneLine(err)
 	}
-	if len(text) > previewLimit {
-		text = text[:previewLimit]
+	return cutPreview(text)
+}
+
+// cutPreview keeps whole lines of a long preview, and says what is left out: nobody allows what they think is all.
+func cutPreview(text string) string {
+	if len(text) <= previewLimit {
+		return text
 	}
-	return text
+	kept := strings.ToValidUTF8(text[:previewLimit], "")
+	if i := strings.LastIndexByte(kept, '\n'); i > 0 {
+		kept = kept[:i+1]
+	}
+	rest := text[len(kept):]
+	return fmt.Sprintf("%s... %d more lines, %d bytes, are not shown here\n", kept, strings.Count(strings.TrimSuffix(rest, "\n"), "\n")+1, len(rest))
 }
 
 // askUser waits until every waiting call is decided. Each word is committed when it comes, before anything runs. Where nobody

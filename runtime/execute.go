@@ -145,8 +145,6 @@ func statusOf(res tools.Result) CallStatus {
 	switch res.Error.Code {
 	case tools.CodeNotRun:
 		return CallNotRun
-	case tools.CodeDenied:
-		return CallDenied
 	case tools.CodeInterrupted:
 		return CallInterrupted
 	case tools.CodeOutcomeUnknown:
