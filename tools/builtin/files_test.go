@@ -523,3 +523,13 @@ func TestWriteReadProperty(t *testing.T) {
 		b.results = map[string][]json.RawMessage{}
 	})
 }
+
+// Contents that differ in their line ends alone are two: a call that would change them has not been written.
+func TestProbeLineEnds(t *testing.T) {
+	b := newBench(t, t.TempDir())
+	b.put("f", "a\r\nb\n")
+	b.must("read_file", "path", "f")
+	if _, ran, _, err := b.tools["write_file"].Probe(context.Background(), b.call("s"), args("path", "f", "content", "a\nb\n")); ran || err != nil {
+		t.Errorf("ran %v, %v", ran, err)
+	}
+}

@@ -89,8 +89,3 @@ func (f form) apply(text string) string {
 }
 
 func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
-
-// sameWords says that two contents differ in their form at most.
-func sameWords(a, b string) bool {
-	return plainEnds(strings.TrimPrefix(a, bom)) == plainEnds(strings.TrimPrefix(b, bom))
-}

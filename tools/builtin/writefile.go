@@ -328,7 +328,7 @@ func (f *folder) probe(ctx context.Context, call tools.Call, in writeIn) (tools.
 		return tools.Output{}, false, nil
 	case p.isNew():
 		return tools.Output{}, false, fmt.Errorf("%s is gone: whether before the call or after it, nobody can tell", shownName(in.Path))
-	case sameWords(string(p.old), in.Content):
+	case p.same():
 		out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256(p.old)), Change: "written", Note: "found written after the program had stopped"}
 		return tools.Output{Data: out, Summary: out.Change}, true, nil
 	case known == versionOf(sha256.Sum256(p.old)):
