@@ -63,10 +63,12 @@ func main() {
 
 // wiring is what tests may put in the place of real parts. The zero value is the program.
 type wiring struct {
-	client func(llm.Client) llm.Client
-	tools  []tools.Tool
-	park   time.Duration
-	ids    func() string
+	client   func(llm.Client) llm.Client
+	tools    []tools.Tool
+	park     time.Duration
+	lockWait time.Duration
+	ids      func() string
+	show     func(context.Context, ui.Options) error
 }
 
 func (w wiring) program() cli.Program {
@@ -97,7 +99,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	bus := trace.NewBus(clk)
 	notes := newNotices(clk)
 	st, err := store.Open(ctx, store.Config{
-		Path: cfg.DBPath, Clock: clk, NewID: newID, Publish: bus.Publish, OnNotice: notes.store, Faults: faults,
+		Path: cfg.DBPath, Clock: clk, NewID: newID, Publish: bus.Publish, OnNotice: notes.store, Faults: faults, LockWait: w.lockWait,
 	})
 	if err != nil {
 		return nil, storeError(err)
@@ -145,7 +147,11 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	})
 	app.Agent, app.Feed = engine, bus
 	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error {
-		return ui.Run(ctx, screenOptions(cfg, clk, app, notes, s))
+		show := ui.Run
+		if w.show != nil {
+			show = w.show
+		}
+		return show(ctx, screenOptions(cfg, clk, app, notes, s))
 	}
 	app.Close = func(ctx context.Context) error {
 		// Who makes events ends before who writes them.

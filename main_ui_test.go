@@ -21,6 +21,7 @@ import (
 	"vitrine/runtime/config"
 	"vitrine/tools"
 	"vitrine/trace"
+	"vitrine/ui"
 	"vitrine/ui/cli"
 	"vitrine/ui/demo"
 )
@@ -54,6 +55,8 @@ type stage struct {
 	env   []string
 	// ids takes the place of the program's random ones.
 	ids func() string
+	// lockWait is how long another program that has the database locked is waited for, in real time; 0 is the program's.
+	lockWait time.Duration
 }
 
 // recorder keeps what the model was asked.
@@ -117,7 +120,12 @@ func startPlay(t testing.TB, dir string, s stage) *play {
 	if p.cfg, err = config.Load(config.Inputs{Environ: env, Flags: config.Flags{User: "ann"}}); err != nil {
 		t.Fatal(err)
 	}
-	w := wiring{ids: s.ids, client: func(c llm.Client) llm.Client {
+	var opts ui.Options
+	show := func(_ context.Context, o ui.Options) error {
+		opts = o
+		return nil
+	}
+	w := wiring{ids: s.ids, lockWait: s.lockWait, show: show, client: func(c llm.Client) llm.Client {
 		if s.model != nil {
 			c = s.model(p.clk)
 		}
@@ -131,7 +139,9 @@ func startPlay(t testing.TB, dir string, s stage) *play {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := screenOptions(p.cfg, p.clk, p.app, newNotices(p.clk), cli.ScreenOptions{Session: s.session})
+	if err := p.app.Screen(context.Background(), cli.ScreenOptions{Session: s.session}); err != nil {
+		t.Fatal(err)
+	}
 	opts.Folder, opts.Models = "~/work", append(opts.Models, "mock-2")
 	p.Driver = demo.New(demo.Config{
 		Clock: p.clk, Options: opts, Width: s.w, Height: s.h, Grapheme: s.grapheme,

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -47,13 +48,18 @@ func dsn(path string, params url.Values, pragmas ...string) string {
 	return "file:" + u.EscapedPath() + "?" + q.Encode()
 }
 
-func writerDSN(path string) string {
+func writerDSN(path string, wait time.Duration) string {
 	return dsn(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_error_rc": {"1"}},
-		"busy_timeout(5000)", "synchronous(FULL)", "journal_size_limit(67108864)", "foreign_keys(1)")
+		busyTimeout(wait), "synchronous(FULL)", "journal_size_limit(67108864)", "foreign_keys(1)")
 }
 
-func readerDSN(path string) string {
-	return dsn(path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_dqs": {"0"}, "_error_rc": {"1"}}, "busy_timeout(5000)")
+func readerDSN(path string, wait time.Duration) string {
+	return dsn(path, url.Values{"mode": {"rw"}, "_query_only": {"1"}, "_dqs": {"0"}, "_error_rc": {"1"}}, busyTimeout(wait))
+}
+
+// busyTimeout is how long SQLite waits for programs that do not know our locks.
+func busyTimeout(wait time.Duration) string {
+	return fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds())
 }
 
 // readerOnlyDSN reads a database that others have open, log included.
@@ -87,21 +93,22 @@ func (p pinned) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, nil
 }
 
-// openConns opens the writing connection to the file at path, which exists, and prepares the readers.
-func openConns(ctx context.Context, path string) (*conns, error) {
+// openConns opens the writing connection to the file at path, which exists, and prepares the readers. They wait so long for
+// another program that has the database locked.
+func openConns(ctx context.Context, path string, wait time.Duration) (*conns, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	c := &conns{path: path, info: info, stmts: map[string]*sql.Stmt{}}
-	if c.db, err = c.pool(writerDSN(path)); err != nil {
+	if c.db, err = c.pool(writerDSN(path, wait)); err != nil {
 		return nil, err
 	}
 	c.db.SetMaxOpenConns(1)
 	if c.write, err = c.db.Conn(ctx); err != nil {
 		return nil, errors.Join(err, c.db.Close())
 	}
-	if c.read, err = c.pool(readerDSN(path)); err != nil {
+	if c.read, err = c.pool(readerDSN(path, wait)); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	c.read.SetMaxOpenConns(readers)

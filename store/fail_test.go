@@ -30,7 +30,7 @@ func TestFailuresInsideSQLite(t *testing.T) {
 	r.say(t, row, "one")
 
 	exec(t, r, "PRAGMA busy_timeout = 1")
-	c, err := sqlite.NewConnector(writerDSN(path))
+	c, err := sqlite.NewConnector(writerDSN(path, time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,12 +237,12 @@ func TestRescueThatCannotCopy(t *testing.T) {
 
 // Faults in the connections' own making end in one error and no leak.
 func TestConnectionsThatFail(t *testing.T) {
-	if _, err := openConns(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := openConns(t.Context(), filepath.Join(t.TempDir(), "none"), time.Second); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "text")
 	write(t, path, strings.Repeat("text", 1000))
-	if _, err := openConns(t.Context(), path); err == nil {
+	if _, err := openConns(t.Context(), path, time.Second); err == nil {
 		t.Error("a text was opened")
 	}
 	if _, err := probe(t.Context(), path); err == nil {

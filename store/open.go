@@ -203,7 +203,7 @@ func (s *Store) openDatabase(ctx context.Context, path string, life *fileLock) (
 	if err = s.cfg.Faults.Hit("open.made"); err != nil {
 		return nil, openFailed(path, err)
 	}
-	if c, err = openConns(ctx, path); err != nil {
+	if c, err = openConns(ctx, path, s.cfg.LockWait); err != nil {
 		return nil, openFailed(path, err)
 	}
 	if err = s.prepare(ctx, c, life); err != nil {

@@ -98,7 +98,7 @@ func (s *Store) moveTo(ctx context.Context, old, fresh *conns) (count int, id st
 	if id, err = getMeta(ctx, fresh.write, metaID); err != nil {
 		return 0, "", err
 	}
-	if _, err = w.ExecContext(ctx, "ATTACH ? AS fresh", writerDSN(fresh.path)); err != nil {
+	if _, err = w.ExecContext(ctx, "ATTACH ? AS fresh", writerDSN(fresh.path, s.cfg.LockWait)); err != nil {
 		return 0, "", err
 	}
 	defer func() {

@@ -46,7 +46,7 @@ type Config struct {
 	Faults *runtime.Faults
 	// DetectFS names the file system of a folder when a database cannot be trusted to it, else "". nil asks the system.
 	DetectFS func(dir string) (string, error)
-	// LockWait bounds the wait for other processes before a transaction; 0 is five seconds.
+	// LockWait bounds the wait for other processes before a transaction, and the one for other programs; 0 is five seconds.
 	LockWait time.Duration
 }
 

@@ -279,7 +279,7 @@ func (s *Store) reconnect(ctx context.Context) {
 	err := s.last.check()
 	var c *conns
 	if err == nil {
-		c, err = openConns(ctx, s.path)
+		c, err = openConns(ctx, s.path, s.cfg.LockWait)
 	}
 	if err == nil {
 		if err = errors.Join(s.sameDatabase(ctx, c), c.warm(ctx)); err != nil {
