@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"net/url"
 	"slices"
 	"sync"
@@ -168,9 +167,15 @@ func TestOpenedWhileLocked(t *testing.T) {
 	p.quit()
 	free := lockDB(t, p.cfg.DBPath)
 	q := startPlay(t, dir, st)
-	fmt.Println(q.Screen())
+	q.sees("cannot open: open session ann-window-1: commit to ", "database is locked", "Enter tries again")
+	q.Enter("two")
+	q.wait("cannot open")
 	free()
 	q.Press("enter")
-	q.Advance(time.Second)
-	fmt.Println(q.Screen())
+	q.wait("Fired")
+	if row := inputRow(q.Screen()); row != "❯ two" {
+		t.Errorf("the input holds %q", row)
+	}
+	q.ask("")
+	s.stands(t, q, st, "one", "two")
 }

@@ -160,7 +160,7 @@ func (s *session) open(create bool) (Snapshot, error) {
 		return snap, err
 	}
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("open session %s: %w", s.id, err)
+		return Snapshot{}, err // which names the session
 	}
 	s.row = row
 	if err := s.load(ctx); err != nil {

@@ -25,6 +25,7 @@ type page struct {
 	title, model string
 	loaded       bool
 	broken       string // why it could not be opened
+	reopens      bool   // and whether that may pass, such as a full disk
 	seq          int64  // the last stored event that was taken
 	early        []trace.Event
 	held         int  // the process that holds it, 0: this one
@@ -151,12 +152,15 @@ func (p *page) mark() tabMark {
 // opened takes a session as stored.
 func (p *page) opened(msg openedMsg) tea.Cmd {
 	if msg.err != nil {
-		p.broken = "cannot open: " + msg.err.Error()
+		p.broken, p.reopens = "cannot open: "+msg.err.Error(), !errors.Is(msg.err, runtime.ErrNotFound)
+		if p.reopens {
+			p.broken += "; Enter tries again"
+		}
 		return p.tell(theme.Error, p.broken)
 	}
 	s := msg.snap
 	p.title, p.model = s.Session.Title, s.Session.Model
-	p.broken, p.loaded, p.seq, p.held, p.free = "", true, s.Seq, s.HeldBy, false
+	p.broken, p.reopens, p.loaded, p.seq, p.held, p.free = "", false, true, s.Seq, s.HeldBy, false
 	p.gauge.now, p.gauge.from, p.inbox, p.unsaved = s.Meter, trace.Meter{}, s.Inbox, nil
 	if !s.Running {
 		p.asking = nil
@@ -211,7 +215,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 // reload reads the session again: events were missed.
 func (p *page) reload() tea.Cmd {
 	p.loaded = false
-	return p.env.open(p.id, false)
+	return p.env.open(p.id, p.reopens) // one that could not be opened may not have been made
 }
 
 // event folds one event in.

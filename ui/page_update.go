@@ -255,7 +255,7 @@ func (p *page) enter() tea.Cmd {
 	}
 	text := strings.TrimSpace(p.edit.Text())
 	switch {
-	case text == "" && p.held != 0:
+	case text == "" && (p.held != 0 || p.reopens):
 		return p.reload() // perhaps it is free now
 	case text == "":
 		return nil
@@ -291,6 +291,9 @@ func (p *page) send(text string) tea.Cmd {
 	if !p.writable() {
 		if p.held != 0 {
 			return tea.Batch(p.tell(theme.Error, p.whyNot()+askingWhether), p.reload())
+		}
+		if p.reopens { // the text is sent with the next Enter
+			return p.reload()
 		}
 		return p.tell(theme.Error, p.whyNot())
 	}
