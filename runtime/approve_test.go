@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -165,27 +164,6 @@ func TestDeniedByPolicy(t *testing.T) {
 		}
 	}
 	t.Error("the policy took the tool out of the prompt")
-}
-
-// B070: a message instead of an answer: the calls that wait are answered as not run before it.
-func TestMessageDuringApproval(t *testing.T) {
-	b := asking(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a"}`}).When("go"), scripted.Text("fine"))
-	b.run(func(ctx context.Context) {
-		b.begin(ctx, "go", time.Second)
-		if err := b.eng.Submit(ctx, "s", "actually do X"); err != nil {
-			t.Fatal(err)
-		}
-		if end := b.await(ctx, 1); end.State != "succeeded" {
-			t.Errorf("end = %+v", end)
-		}
-		if err := b.eng.Set(ctx, "s", runtime.Setting{Decide: []runtime.Decision{{Call: b.questions()[0].ID, Allow: true}}}); !errors.Is(err, runtime.ErrNotFound) {
-			t.Errorf("a word on a call that waits no more: %v", err)
-		}
-	})
-	if len(b.ran) != 0 || !strings.Contains(b.messages("s")[2].Content, "the user sent a new message") {
-		t.Errorf("ran %v; %s", b.ran, b.messages("s")[2].Content)
-	}
-	b.checkHistory("s")
 }
 
 func TestCancelDuringApproval(t *testing.T) {

@@ -403,47 +403,6 @@ func TestReusedCallIDs(t *testing.T) {
 	}
 }
 
-func TestStuckRuns(t *testing.T) {
-	same := scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"a"}`})
-	flip := 0
-	tests := map[string]struct {
-		step scripted.Step
-		max  int
-	}{
-		"equal": {same.Times(-1), 6},
-		"white space only": {scripted.Func(func(r llm.Request) scripted.Step {
-			return scripted.Calls(scripted.Call{Name: "read", Args: `{` + strings.Repeat(" ", len(r.Messages)) + `"text":"a"}`})
-		}).Times(-1), 6},
-		"pairs": {scripted.Func(func(llm.Request) scripted.Step {
-			flip++
-			return scripted.Calls(scripted.Call{Name: "read", Args: fmt.Sprintf(`{"text":"%d"}`, flip%2)})
-		}).Times(-1), 8},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			b := newBed(t, tc.step)
-			b.cfg.Limits.Budget.Steps = 0
-			b.run(func(ctx context.Context) {
-				end := b.ask(ctx, "s", "go")
-				if end.State != "exhausted" || end.Reason != "no_progress" || end.Calls > tc.max {
-					t.Errorf("end = %+v", end)
-				}
-				b.model.Add(scripted.Text("fine"))
-			})
-			notices := 0
-			for _, m := range b.messages("s") {
-				if strings.Contains(m.Content, "You repeat yourself") {
-					notices++
-				}
-			}
-			if notices != 1 {
-				t.Errorf("%d notices, want 1", notices)
-			}
-			b.checkHistory("s")
-		})
-	}
-}
-
 func TestTooLargeInput(t *testing.T) {
 	b := newBed(t, scripted.Text("ok"))
 	b.run(func(ctx context.Context) {

@@ -29,7 +29,6 @@ type life struct {
 	seen   map[string]int  // how often a call of a tool with effects ran, by its row
 	again  map[string]bool // the user had it run again
 	acked  []string        // inputs that were taken
-	back   map[string]bool // inputs that were taken back
 	wrong  []string        // what must never be
 	turns  int
 }
@@ -211,9 +210,7 @@ func (l *life) act(ctx context.Context) {
 		_ = set(runtime.Setting{Resume: &no})
 	case 11:
 		if box := l.store.sessions["s"].inbox; len(box) > 0 {
-			if text, err := l.eng.Withdraw(ctx, "s", box[l.draw(len(box))].ID); err == nil {
-				l.back[text] = true
-			}
+			_, _ = l.eng.Withdraw(ctx, "s", box[l.draw(len(box))].ID) // what is stored of it counts
 		}
 	case 12:
 		rule := []runtime.Rule{runtime.RuleAuto, runtime.RuleAsk, runtime.RuleDeny, ""}[l.draw(4)]
@@ -321,6 +318,7 @@ func (l *life) settled() {
 	l.store.fail = nil
 	unfinished := l.draw(3)
 	l.data = nil
+	began := l.clk.Now()
 	l.process(l)
 	ctx := context.Background()
 	l.clk.Run(func() {
@@ -334,7 +332,10 @@ func (l *life) settled() {
 		case 0:
 			l.resume(ctx)
 			_ = l.clk.Sleep(ctx, 10*time.Minute)
-			if slices.ContainsFunc(l.questions(), func(d trace.ApprovalData) bool { return d.Cause == "break" }) {
+			if slices.ContainsFunc(l.named(trace.Approval), func(ev trace.Event) bool {
+				d, ok := ev.Data.(trace.ApprovalData)
+				return ok && d.Cause == "break" && ev.TS.After(began)
+			}) {
 				l.eng.Cancel("s") // what the debugger holds is let go by the user alone
 				_ = l.clk.Sleep(ctx, time.Minute)
 			}
@@ -367,7 +368,11 @@ func (l *life) judge() {
 			l.problem("the table was left: %s", d.Why)
 		}
 	}
+	back := map[string]bool{}
 	for i, ev := range s.events {
+		if d, ok := ev.Data.(trace.InputQueuedData); ok && d.Action == "withdrawn" {
+			back[d.Text] = true
+		}
 		if ev.Seq != int64(i+1) {
 			l.problem("event %d has seq %d", i+1, ev.Seq)
 			break
@@ -391,12 +396,16 @@ func (l *life) judge() {
 		}
 	}
 	for _, text := range l.acked {
-		if n := said[text]; n != 1 && !(n == 0 && l.back[text]) {
+		if n := said[text]; n != 1 && !(n == 0 && back[text]) {
 			l.problem("%q was sent %d times", text, n)
 		}
 	}
 	for id, c := range s.calls {
-		if c.Result == nil && c.Status != "edited" {
+		edited := false // a refused commit may leave the row that an edit replaced as it was
+		for _, other := range s.calls {
+			edited = edited || other.RunID == c.RunID && other.Step == c.Step && other.Ord == c.Ord && other.Reply > c.Reply
+		}
+		if c.Result == nil && !edited {
 			l.problem("call %s of %s (%s) has no result", id, c.Name, c.Status)
 		}
 	}
@@ -423,7 +432,7 @@ func (l *life) watch() {
 
 // runLife plays a life and gives what went wrong in it.
 func runLife(t *testing.T, data []byte) []string {
-	l := &life{bed: newBed(t), data: data, faults: 12, seen: map[string]int{}, again: map[string]bool{}, back: map[string]bool{}}
+	l := &life{bed: newBed(t), data: data, faults: 12, seen: map[string]int{}, again: map[string]bool{}}
 	l.cfg.OnPanic = func(p *runtime.PanicError) { l.problem("%v\n%s", p, p.Stack) }
 	l.cfg.Limits.Budget.Steps = 5 + l.draw(4)
 	if l.draw(2) == 1 {

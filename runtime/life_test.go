@@ -472,6 +472,11 @@ func (b *bed) crash(at time.Duration) {
 			panic(err)
 		}
 	})
+	b.crashNow(at)
+}
+
+// crashNow lets everything stop when at has gone by, and starts again on what is stored.
+func (b *bed) crashNow(at time.Duration) {
 	b.clk.Advance(at)
 	b.clk.Halt()
 	clk := clock.NewSim(b.clk.Now().Add(72 * time.Hour))
