@@ -1,10 +1,14 @@
 package runtime_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +20,7 @@ import (
 	"modernc.org/sqlite"
 
 	"vitrine/llm"
+	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/store"
@@ -301,6 +306,214 @@ func BenchmarkStep(b *testing.B) {
 			}
 			if kind == "sync=full" && median > 2*disk+1 {
 				b.Errorf("a step takes %.3f ms where a fdatasync takes %.3f ms", median, disk)
+			}
+		})
+	}
+}
+
+// A hundred sessions at once on one store whose disk takes its time: each comes as far as the others, counted in steps, not in
+// time. The clock is simulated, so it is the same at every run.
+func TestSessionsAreServedFairly(t *testing.T) {
+	const sessions = 100
+	clk := clock.NewSim(t0)
+	faults := runtime.NewFaults(func(point string) error {
+		if point == "commit.before" {
+			return clk.Sleep(context.Background(), 4*time.Millisecond)
+		}
+		return nil
+	})
+	steps := map[string]int{}
+	model := &stepper{clk: clk, steps: 4, pace: 20 * time.Millisecond}
+	clk.Run(func() {
+		ctx := context.Background()
+		r := newRig(t, clk, t.TempDir(), unsynced, faults, model)
+		defer r.close()
+		again := clock.NewQueue[string](clk, sessions)
+		r.told = func(ev trace.Event) {
+			switch ev.Name {
+			case trace.LLMCall:
+				steps[ev.SessionID]++
+			case trace.RunEnd:
+				again.TryPut(ev.SessionID)
+			}
+		}
+		for i := range sessions {
+			id := fmt.Sprint("s", i)
+			if _, err := r.eng.Open(ctx, id, true); err != nil {
+				t.Fatal(err)
+			}
+			again.TryPut(id)
+		}
+		until, cancel := clk.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		for {
+			id, err := again.Get(until)
+			if err != nil {
+				break
+			}
+			// Each from its own goroutine: a session waits for its own commits only.
+			clk.Go(func() { _ = r.eng.Submit(ctx, id, "look at "+id) })
+		}
+	})
+	var all []int
+	for _, n := range steps {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	if len(all) != sessions || all[0] < 10 {
+		t.Fatalf("%d sessions made steps, the slowest %d", len(all), all[0])
+	}
+	if median := all[len(all)/2]; all[0]*10 < median*8 {
+		t.Errorf("the slowest made %d steps, the median %d", all[0], median)
+	}
+}
+
+// stubborn are tools by how they take Esc. Each says that it has begun, and ends at the latest when it is let go.
+func stubborn(t testing.TB, kind string, begun, letGo chan struct{}) tools.Tool {
+	run := map[string]func(context.Context) (tools.Output, error){
+		"listening": func(ctx context.Context) (tools.Output, error) {
+			close(begun)
+			<-ctx.Done()
+			return tools.Output{Data: "half"}, ctx.Err()
+		},
+		"deaf": func(context.Context) (tools.Output, error) {
+			close(begun)
+			<-letGo
+			return tools.Output{Data: "late"}, nil
+		},
+		"spinning": func(context.Context) (tools.Output, error) {
+			close(begun)
+			for n := 0; ; n++ {
+				select {
+				case <-letGo:
+					return tools.Output{Data: n}, nil
+				default:
+				}
+			}
+		},
+		// The shell dies with the context, its child lives on and holds the pipe that is read to its end.
+		"children": func(ctx context.Context) (tools.Output, error) {
+			cmd := exec.CommandContext(ctx, "sh", "-c", "sleep 1000 & echo $!; wait")
+			out, err := cmd.StdoutPipe()
+			if err = errors.Join(err, cmd.Start()); err != nil {
+				return tools.Output{}, err
+			}
+			lines := bufio.NewReader(out)
+			pid, err := lines.ReadString('\n')
+			if err != nil {
+				t.Error(err)
+			}
+			close(begun)
+			clock.Real().Go(func() {
+				<-letGo
+				if err := exec.Command("kill", strings.TrimSpace(pid)).Run(); err != nil {
+					t.Error(err)
+				}
+			})
+			_, err = io.Copy(io.Discard, lines)
+			return tools.Output{Data: "late"}, errors.Join(err, cmd.Wait())
+		},
+	}[kind]
+	return tools.New("hold", "takes its time", tools.SideEffect, func(ctx context.Context, _ tools.Call, _ echoArgs) (tools.Output, error) { return run(ctx) })
+}
+
+// esc lets a turn run into a tool of the kind, cancels it, and gives the time until its end was told. Only behind that the tool is
+// let go: where the end waited for the tool it would not come.
+func esc(t testing.TB, kind string) time.Duration {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); kind == "children" && err != nil {
+		t.Skip("there is no shell")
+	}
+	begun, letGo := make(chan struct{}), make(chan struct{})
+	r := newRig(t, clock.Real(), t.TempDir(), "esc.db", nil, &stepper{clk: clock.Real(), steps: 1, tool: "hold"}, stubborn(t, kind, begun, letGo))
+	ended := make(chan trace.RunEndData, 1)
+	r.told = func(ev trace.Event) {
+		if d, ok := ev.Data.(trace.RunEndData); ok {
+			ended <- d
+		}
+	}
+	ctx := context.Background()
+	if _, err := r.eng.Open(ctx, "s", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.eng.Submit(ctx, "s", "go"); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	start := time.Now()
+	r.eng.Cancel("s")
+	end := <-ended
+	took := time.Since(start)
+	if end.State != "cancelled" || end.Calls != 1 {
+		t.Errorf("%s: %+v", kind, end)
+	}
+	close(letGo)
+	r.close()
+	return took
+}
+
+// Esc ends a run whatever its tool does, and the tool's goroutine is gone when the tool ends (see TestMain).
+func TestEscWaitsForNoTool(t *testing.T) {
+	for _, kind := range []string{"listening", "deaf", "spinning", "children"} {
+		t.Logf("%s: %s", kind, esc(t, kind))
+	}
+}
+
+// The same in simulated time: a tool that never returns holds the end up for the grace only, and neither the next turn nor the
+// shutdown waits for it. What it says later is dropped.
+func TestEscInSimulatedTime(t *testing.T) {
+	for _, effect := range []tools.Effect{tools.ReadOnly, tools.OwnData, tools.Idempotent, tools.SideEffect} {
+		b := newBed(t, scripted.Calls(scripted.Call{Name: "hold", Args: `{"text":"x"}`}).When("go"), scripted.Text("fine").Times(-1))
+		letGo, late := clock.NewLatch(b.clk), false
+		b.cfg.Registry = tools.NewRegistry(tools.New("hold", "never ends", effect, func(_ context.Context, call tools.Call, _ echoArgs) (tools.Output, error) {
+			err := letGo.Wait(context.Background())
+			call.Progress("too late")
+			late = true
+			return tools.Output{Data: "late"}, err
+		}))
+		b.cfg.Executor = executorOf(b)
+		b.run(func(ctx context.Context) {
+			b.begin(ctx, "go", time.Second)
+			var at time.Time
+			start := b.clk.Now()
+			b.eng.Cancel("s")
+			for at.IsZero() && b.clk.Now().Sub(start) < time.Minute {
+				if b.count(trace.RunEnd) > 0 {
+					at = b.clk.Now()
+				} else if err := b.clk.Sleep(ctx, time.Millisecond); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d := at.Sub(start); at.IsZero() || d >= 100*time.Millisecond {
+				t.Errorf("%s: the end came after %s", effect, d)
+			}
+			if end := b.ask(ctx, "s", "next"); end.State != "succeeded" || late {
+				t.Errorf("%s: %+v, the tool ended: %v", effect, end, late)
+			}
+		})
+		stored := len(b.messages("s"))
+		letGo.Open()
+		b.clk.Settle()
+		if !late || len(b.messages("s")) != stored || b.count(trace.Progress) > 0 || !b.clk.Idle() {
+			t.Errorf("%s: the straggler: ended %v, %d messages more, %d texts", effect, late, len(b.messages("s"))-stored, b.count(trace.Progress))
+		}
+		b.checkHistory("s")
+	}
+}
+
+// BenchmarkEsc measures from Esc to the end of the run being told.
+func BenchmarkEsc(b *testing.B) {
+	for _, kind := range []string{"listening", "deaf", "spinning", "children"} {
+		b.Run(kind, func(b *testing.B) {
+			var took []time.Duration
+			for b.Loop() {
+				took = append(took, esc(b, kind))
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(percentile(took, 50), "ms")
+			b.ReportMetric(percentile(took, 100), "max-ms")
+			if worst := percentile(took, 100); worst >= 100 {
+				b.Errorf("a run ended %.1f ms after Esc", worst)
 			}
 		})
 	}
