@@ -171,7 +171,7 @@ func (p *page) watch(seen bool) tea.Cmd {
 			p.focusOn(paneInput)
 		}
 	}
-	if a.id == "" || a.declined == a.id || !p.restful() {
+	if a.id == "" || !p.restful() {
 		return nil
 	}
 	rest := a.since

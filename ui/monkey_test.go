@@ -88,7 +88,7 @@ func (d *driver) anything(rng *rand.Rand, keys []string) {
 		d.send(tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: []ansi.ModeSetting{ansi.ModeReset, ansi.ModeNotRecognized}[rng.IntN(2)]})
 	case 11:
 		if running {
-			d.f.asked(id, trace.ApprovalData{ID: strconv.Itoa(rng.IntN(3)), Tool: "shell", Cause: []string{"", causeBreak}[rng.IntN(2)], Arguments: json.RawMessage(`{"x":"‮ y"}`)})
+			d.f.asked(id, trace.ApprovalData{ID: strconv.Itoa(rng.IntN(3)), Tool: "shell", Cause: []string{"", causeBreak}[rng.IntN(2)], Arguments: json.RawMessage(`{"x":"\u202e y"}`)})
 		}
 	case 12:
 		if running {

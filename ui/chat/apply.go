@@ -437,6 +437,8 @@ func (v *View) approval(e trace.Event, d trace.ApprovalData) {
 		v.status(t, "waiting_approval", e.TS)
 	case d.Answer == "deny":
 		v.status(t, "denied", e.TS)
+	case d.Answer == "edit": // another call took its place
+		v.status(t, "not_run", e.TS)
 	default:
 		v.status(t, "pending", e.TS)
 	}
