@@ -142,7 +142,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
 		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks, Policy: policy(cfg),
-		Memory: st, Summarize: assets.SummarizePrompt(), Serves: serves(cfg),
+		Memory: st, Owns: st.Owns, Summarize: assets.SummarizePrompt(), Serves: serves(cfg),
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
 	app.Agent, app.Feed = engine, bus

@@ -178,8 +178,11 @@ func (tr *trial) next() []string {
 }
 
 // play drives the trial to its end.
-func (tr *trial) play() error {
-	tr.last, tr.acked, tr.known, tr.agains = &found{}, map[int64]told{}, map[string]int{}, map[string]int{}
+func (tr *trial) play() (err error) {
+	tr.acked, tr.known, tr.agains = map[int64]told{}, map[string]int{}, map[string]int{}
+	if tr.last, err = look(tr.dir); err != nil {
+		return err
+	}
 	for i := range mostProcesses {
 		args := tr.next()
 		if args == nil {

@@ -61,6 +61,9 @@ type Gate interface {
 // EngineConfig is what an Engine is made of. All fields but Memory, Gate, Policy, Serves, Checks, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
+	// Owns says with ErrFenced that a session is not under the fence any more; it is asked before each tool that changes something
+	// outside, so that a process that stood still meanwhile does not act. Nil is never.
+	Owns func(ctx context.Context, sessionID string, f Fence) error
 	// Memory is where folds are kept; nil is a store that cannot fold.
 	Memory Memory
 	// Model routes by Request.Model.

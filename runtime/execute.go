@@ -106,6 +106,18 @@ func (r *run) keepKnown() error {
 	return r.commitAs(tx, StateExecuting)
 }
 
+// mayAct says whether the session still is this process's, as far as a tool of this effect has to know: after the intent was
+// stored the process may have been stopped for long. A store that cannot be read now does not keep back what it has the intent of.
+func (r *run) mayAct(effect tools.Effect) bool {
+	owns := r.s.eng.cfg.Owns
+	if owns == nil || effect == tools.ReadOnly || effect == tools.OwnData {
+		return true
+	}
+	ctx, cancel := r.s.eng.storeContext()
+	defer cancel()
+	return !errors.Is(owns(ctx, r.s.id, r.s.row.Fence), ErrFenced)
+}
+
 // invoke runs one call; it is the only place where a tool has an effect.
 func (r *run) invoke(c *call, waits func(tools.Wait)) {
 	e := r.s.eng
@@ -113,6 +125,11 @@ func (r *run) invoke(c *call, waits func(tools.Wait)) {
 	if err := e.cfg.Faults.Hit("effect.before"); err != nil {
 		c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeUnavailable, Message: oneLine(err)})
 		c.row.Status = CallDone
+		return
+	}
+	if !r.mayAct(c.tool.Effect()) {
+		c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "not run: another process took the session over"})
+		c.row.Status = CallNotRun
 		return
 	}
 	ctx, cancel := e.cfg.Clock.WithCancel(r.ctx)

@@ -539,6 +539,9 @@ func TestFencedAfterTakeover(t *testing.T) {
 	a, b := open(t, path), open(t, path)
 	row := a.openSession(t, "s1")
 	a.say(t, row, "one")
+	if err := a.Owns(t.Context(), "s1", row.Fence); err != nil {
+		t.Errorf("its own session: %v", err)
+	}
 	// The lock is lost as if the kernel had lost the process.
 	if err := a.files.holder.lock.close(); err != nil {
 		t.Fatal(err)
@@ -546,6 +549,9 @@ func TestFencedAfterTakeover(t *testing.T) {
 	taken := b.openSession(t, "s1")
 	if !taken.TakenOver || taken.Fence.Epoch != row.Fence.Epoch+1 {
 		t.Errorf("taken over: %+v", taken)
+	}
+	if err := a.Owns(t.Context(), "s1", row.Fence); !errors.Is(err, runtime.ErrFenced) {
+		t.Errorf("owned after the takeover: %v", err)
 	}
 	tx := a.tx(row)
 	tx.Messages = []runtime.MessageRow{user("too late")}

@@ -70,6 +70,23 @@ func (s *Store) openSession(t *txn, id, user string, create bool) (runtime.Sessi
 	return row, nil
 }
 
+// Owns is runtime.ErrFenced when the session is not under f any more. It only reads.
+func (s *Store) Owns(ctx context.Context, id string, f runtime.Fence) error {
+	db, err := s.reader()
+	if err != nil {
+		return err
+	}
+	var one int
+	err = db.QueryRowContext(ctx, "SELECT 1 FROM sessions WHERE id = ? AND holder = ? AND epoch = ?", id, f.Holder, f.Epoch).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("session %s: %w", id, runtime.ErrFenced)
+	}
+	if err != nil {
+		return sqlError("look at the holder of session "+id, err)
+	}
+	return nil
+}
+
 // heldElsewhere is *HeldError when a living process other than this one is the holder.
 func (s *Store) heldElsewhere(id, holder string) error {
 	if holder == "" || holder == s.holderID {
