@@ -74,7 +74,7 @@ type wiring struct {
 func (w wiring) program() cli.Program {
 	crash := &cli.Crash{Exit: os.Exit}
 	return cli.Program{
-		Clock: clock.NewReal(crash.Caught), Open: w.open, Inspect: inspect, Reach: reach, Signals: cli.OSSignals, Crash: crash,
+		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Signals: cli.OSSignals, Crash: crash,
 	}
 }
 
@@ -104,7 +104,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if err != nil {
 		return nil, storeError(err)
 	}
-	app := &cli.App{Library: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Close: st.Close}
+	app := &cli.App{Library: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Quiet: st.Quiet, Close: st.Close}
 	if o.ReadOnly {
 		return app, nil
 	}

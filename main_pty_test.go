@@ -88,12 +88,18 @@ type tty struct {
 
 func startTTY(t *testing.T, c call, w, h int) *tty {
 	t.Helper()
+	c.args = append([]string{"--user", "ann"}, c.args...)
+	return startOnTTY(t, c.command(t), w, h)
+}
+
+// startOnTTY starts a command as the leader of a pseudo terminal.
+func startOnTTY(t *testing.T, cmd *exec.Cmd, w, h int) *tty {
+	t.Helper()
 	p, end, err := pty.Open()
 	if err != nil {
 		t.Skip(err)
 	}
-	c.args = append([]string{"--user", "ann"}, c.args...)
-	y := &tty{t: t, cmd: c.command(t), p: p, end: end, done: make(chan struct{}), read: make(chan struct{}), answered: make(chan struct{}), emu: vt.NewEmulator(w, h)}
+	y := &tty{t: t, cmd: cmd, p: p, end: end, done: make(chan struct{}), read: make(chan struct{}), answered: make(chan struct{}), emu: vt.NewEmulator(w, h)}
 	if err := pty.Setsize(p, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)}); err != nil {
 		t.Fatal(err)
 	}

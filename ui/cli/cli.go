@@ -45,6 +45,8 @@ type App struct {
 	Shrink func(ctx context.Context) (Space, error)
 	// Notices are lines that the user should know of, such as that the trace file cannot be written.
 	Notices func() []string
+	// Quiet calls f while nothing is under way in the store that another process would wait for.
+	Quiet func(ctx context.Context, f func()) error
 	// Close ends the engine, then the store, and waits for both. Running runs are cancelled.
 	Close func(ctx context.Context) error
 }
