@@ -355,7 +355,9 @@ func (s *session) start(text string, from *InboxRow) error {
 		Tokens: prompt.EstimateMessage(llm.Message{Content: text}),
 	}
 	tx := s.tx()
-	tx.Run, tx.Messages, tx.NewTurn = &row, []MessageRow{msg}, true
+	tx.Run, tx.NewTurn = &row, true
+	s.repair(&tx)
+	tx.Messages = append(tx.Messages, msg)
 	if from != nil {
 		tx.InboxRemove = []string{from.ID}
 		tx.Events = append(tx.Events, s.event(trace.InputQueuedData{ID: from.ID, Text: from.Text, Action: "taken"}))
@@ -372,12 +374,14 @@ func (s *session) start(text string, from *InboxRow) error {
 	if err != nil {
 		return err
 	}
-	msg.N = got.LastN
 	s.row.TurnCount = turn
 	if tx.Title != nil {
 		s.row.Title = *tx.Title
 	}
-	s.window = append(s.window, msg)
+	for i, m := range tx.Messages {
+		m.N = got.FirstN + int64(i)
+		s.window = append(s.window, m)
+	}
 	s.launch(newRun(s, row), InStart)
 	return nil
 }
