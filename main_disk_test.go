@@ -5,14 +5,22 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"vitrine/llm"
 	"vitrine/llm/scripted"
+	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/tools"
 	"vitrine/ui/demo"
@@ -46,7 +54,8 @@ func (s *shots) tools(clk clock.Clock) []tools.Tool {
 
 // fires is a stage whose model lets the tool fire once for each question, and then gives long answers.
 func fires(s *shots, answer string) stage {
-	st := stage{tools: s.tools, lockWait: 5 * time.Millisecond, env: []string{"AGENT_TOOL_POLICY=side_effect=auto", "AGENT_MAX_CTX_TOKENS=1000000"}}
+	st := stage{tools: s.tools, lockWait: 5 * time.Millisecond, env: []string{"AGENT_TOOL_POLICY=side_effect=auto", "AGENT_MAX_CTX_TOKENS=1000000",
+		"AGENT_MAX_RUN_TOKENS=1000000"}}
 	st.model = func(clk clock.Clock) llm.Client {
 		return scripted.New(clk, scripted.Func(func(req llm.Request) scripted.Step {
 			last := req.Messages[len(req.Messages)-1]
@@ -178,4 +187,124 @@ func TestOpenedWhileLocked(t *testing.T) {
 	}
 	q.ask("")
 	s.stands(t, q, st, "one", "two")
+}
+
+// A commit of a turn fails for a while, or says so although it is in (a sync that failed): whichever commit it is, the tab says
+// why, keeps what was typed, and the turn ends as if nothing had been; each effect is there once.
+func TestFailsInARun(t *testing.T) {
+	faults := []string{"commit.before:%d:enospc,commit.before:%d:enospc", "commit.before:%d:eio,commit.after:%d:eio"}
+	reasons := []string{"no space left on device", "input/output error"}
+	commits := []int{2, 3, 4, 5}
+	if testing.Short() {
+		commits = commits[1:3]
+	}
+	for i, fault := range faults {
+		for _, n := range commits {
+			t.Run(fmt.Sprintf(fault, n, n+1), func(t *testing.T) {
+				t.Setenv(runtime.FaultEnv, fmt.Sprintf(fault, n, n+1))
+				var s shots
+				st := fires(&s, "Fine.")
+				p := startPlay(t, t.TempDir(), st)
+				p.Enter("one")
+				p.wait("NOT SAVED", reasons[i])
+				p.Type("typed meanwhile")
+				p.unparked()
+				t.Setenv(runtime.FaultEnv, "")
+				s.stands(t, p, st, "one")
+			})
+		}
+	}
+}
+
+// mount does what mount does; without the right to, the test is skipped.
+func mount(t *testing.T, args ...string) {
+	t.Helper()
+	if goruntime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("to mount needs root on Linux")
+	}
+	if out, err := exec.Command("mount", args...).CombinedOutput(); err != nil {
+		t.Skipf("mount %q: %s", args, out)
+	}
+}
+
+// readOnly puts the folder under a mount that is read-only, and takes it away with back. Open files stay writable.
+func readOnly(t *testing.T, dir string) (back func()) {
+	t.Helper()
+	mount(t, "--bind", dir, dir)
+	back = sync.OnceFunc(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %s", out)
+		}
+	})
+	t.Cleanup(back)
+	mount(t, "-o", "remount,bind,ro", dir)
+	return back
+}
+
+// The folder becomes read-only in the middle of a run. What is open could still be written; but after a failure all is opened
+// anew, and only for reading. The trace file, too, is opened for each write. The tab waits for both.
+func TestReadOnlyForAWhile(t *testing.T) {
+	t.Setenv(runtime.FaultEnv, "commit.before:5:eio")
+	var s shots
+	st := fires(&s, "Fine.")
+	p := startPlay(t, t.TempDir(), st)
+	p.Enter("one")
+	p.Advance(500 * time.Millisecond)
+	back := readOnly(t, p.dir)
+	p.wait("the trace file is not written", "read-only file system")
+	p.parked("readonly database", 30*time.Second)
+	p.Press("pgup", "pgdown", "tab", "tab", "tab") // reading goes on
+	back()
+	p.unparked()
+	p.until("the trace to be written", func(s demo.Screen) bool { return !s.Has("the trace file is not written") })
+	t.Setenv(runtime.FaultEnv, "")
+	p.quit()
+	_, gaps := sessionSeqs(t, p.cfg.TracePath, "ann-window-1")
+	if gaps == 0 {
+		t.Error("the trace file does not say that it was interrupted")
+	}
+	s.stands(t, p, st, "one")
+}
+
+// B121: the disk is full for three turns and has room again for three more. Meanwhile the tab says so and keeps what it cannot
+// store; afterwards all of it is stored, in order, each effect once. The trace file goes on at the start of a line and marks
+// the gap.
+func TestB121DiskFullForAWhile(t *testing.T) {
+	dir := smallDisk(t, "size=10m")
+	var s shots
+	st := fires(&s, strings.Repeat("word ", 4_000))
+	p := startPlay(t, dir, st)
+	filler := filepath.Join(dir, "filler")
+	fill(t, filler)
+	p.Enter("one")
+	p.wait("NOT SAVED", "disk is full")
+	p.Enter("two")
+	p.Enter("three")
+	for range 30 {
+		p.Advance(time.Second)
+		p.sees("NOT SAVED", "disk is full", "this tab waits, text and input stay here until they are stored")
+	}
+	if got := s.all(); len(got) > 1 {
+		t.Errorf("fired %q although the disk was full", got)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	p.until("saving", func(s demo.Screen) bool { return !s.Has("NOT SAVED") })
+	p.until("the third turn", func(demo.Screen) bool { return len(s.all()) == 3 })
+	p.done()
+	for _, text := range []string{"four", "five", "six"} {
+		p.ask(text)
+	}
+	p.seesNot("NOT SAVED", "the trace file is not written")
+	s.stands(t, p, st, "one", "two", "three", "four", "five", "six")
+	data, err := os.ReadFile(p.cfg.TracePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if !json.Valid([]byte(line)) || !strings.HasSuffix(line, "\n") {
+			t.Errorf("not a line: %.200q", line)
+		}
+	}
 }
