@@ -23,6 +23,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/tools"
+	"vitrine/trace"
 	"vitrine/ui/demo"
 )
 
@@ -298,13 +299,71 @@ func TestB121DiskFullForAWhile(t *testing.T) {
 	}
 	p.seesNot("NOT SAVED", "the trace file is not written")
 	s.stands(t, p, st, "one", "two", "three", "four", "five", "six")
-	data, err := os.ReadFile(p.cfg.TracePath)
+	wholeLines(t, p.cfg.TracePath)
+}
+
+// wholeLines wants a file of JSON lines. A line that a full disk cut stays; the next one is the mark of the gap, which begins on
+// a line of its own.
+func wholeLines(t *testing.T, path string) (seqs []int64, gaps int) {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	cut := false
 	for line := range strings.Lines(string(data)) {
-		if !json.Valid([]byte(line)) || !strings.HasSuffix(line, "\n") {
-			t.Errorf("not a line: %.200q", line)
+		var e struct {
+			Seq   *int64
+			Event string
 		}
+		bad := json.Unmarshal([]byte(line), &e) != nil
+		if !strings.HasSuffix(line, "\n") || bad && cut || cut && e.Event != string(trace.Gap) {
+			t.Errorf("not a line, or one that a cut line hides: %.200q", line)
+		}
+		switch cut = bad; {
+		case e.Event == string(trace.Gap):
+			gaps++
+		case e.Seq != nil:
+			seqs = append(seqs, *e.Seq)
+		}
+	}
+	return seqs, gaps
+}
+
+// B121: only the disk with the trace file is full. No turn is disturbed; the screen says that the file is not written until it is
+// again; the file then goes on at the start of a line, marks the gap and has what it lacked from the store.
+func TestB121TraceDiskFullForAWhile(t *testing.T) {
+	disk := smallDisk(t, "size=64k")
+	path := filepath.Join(disk, "traces.jsonl")
+	var s shots
+	st := fires(&s, "Fine.")
+	st.env = append(st.env, "AGENT_TRACE_PATH="+path)
+	p := startPlay(t, t.TempDir(), st)
+	p.ask("one")
+	filler := filepath.Join(disk, "filler")
+	fill(t, filler)
+	for _, text := range []string{"two", "three", "four", "five", "six", "seven"} { // the file's last block has room for some
+		p.ask(text)
+	}
+	p.wait("the trace file is not written", "no space left on")
+	p.seesNot("NOT SAVED")
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	p.ask("eight")
+	p.until("the trace to be written", func(s demo.Screen) bool { return !s.Has("the trace file is not written") })
+	p.ask("nine")
+	events := stored(p, func(ctx context.Context) ([]trace.Event, error) {
+		return p.app.Library.Events(ctx, "ann-window-1", "", 0, 10000)
+	})
+	p.quit()
+	seqs, gaps := wholeLines(t, path)
+	for i, e := range events {
+		if i >= len(seqs) || seqs[i] != e.Seq {
+			t.Fatalf("the file has %v of %d events", seqs, len(events))
+		}
+	}
+	if gaps != 1 {
+		t.Errorf("%d gaps are marked", gaps)
 	}
 }
