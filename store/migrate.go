@@ -10,6 +10,7 @@ import (
 	"io/fs"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // appID stands in the header of our databases ("Vitr"), so that another program's database is not taken for ours.
@@ -92,6 +93,9 @@ func probe(ctx context.Context, path string) (h header, err error) {
 	h, err = readHeader(ctx, db)
 	if log != nil {
 		h.version, h.app = int(binary.BigEndian.Uint32(log[60:])), int(binary.BigEndian.Uint32(log[68:]))
+		if code(err) == sqlite3.SQLITE_CORRUPT && h.app == appID {
+			err = nil // moving the log into the file was cut, by a full disk or a kill: the log still has it all
+		}
 	}
 	return h, errors.Join(err, db.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/iotest"
 )
@@ -71,6 +72,55 @@ func TestLogTellsTheVersion(t *testing.T) {
 	if _, err := walPageOne(t.TempDir()); err == nil {
 		t.Error("a folder passed as a log")
 	}
+}
+
+// B121: moving the log into the database stops after any page, because the disk is full or the process dies: the log still has
+// all of it, so the database opens with everything in it, although the file alone looks damaged.
+func TestLogMovedInPart(t *testing.T) {
+	path := dbPath(t)
+	r := open(t, path)
+	row := r.openSession(t, "s1")
+	var want []string
+	for range 40 {
+		text := strings.Repeat("some text ", 500)
+		r.say(t, row, text)
+		want = append(want, text)
+	}
+	before, log := read(t, path), read(t, path+"-wal")
+	rawDB(t, path, "PRAGMA wal_checkpoint(PASSIVE)")
+	after := read(t, path)
+	if len(after) < 10*4096 || len(before) >= len(after) {
+		t.Fatalf("the file grew from %d to %d bytes", len(before), len(after))
+	}
+	for _, n := range []int{0, 1, 4096, 4097, 2 * 4096, 10 * 4096, len(after) - 1, len(after)} {
+		body := after[:n]
+		if n < len(before) {
+			body = append(bytes.Clone(body), before[n:]...)
+		}
+		part := dbPath(t)
+		write(t, part, string(body))
+		write(t, part+"-wal", string(log))
+		if info, err := Inspect(t.Context(), part); err != nil || info.Version != info.Newest {
+			t.Errorf("%d bytes moved: %+v, %v", n, info, err)
+		}
+		q, err := tryOpen(part)
+		if err != nil {
+			t.Errorf("%d bytes moved: %v", n, err)
+			continue
+		}
+		diff(t, want, q.texts(t, "s1"))
+		q.say(t, q.openSession(t, "s1"), "and on")
+		q.close(t)
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
 }
 
 // readers2 reads a to its end and then b.
