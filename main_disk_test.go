@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -15,10 +16,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"vitrine/llm"
+	"vitrine/llm/llmtest"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
@@ -195,12 +198,9 @@ func TestOpenedWhileLocked(t *testing.T) {
 func TestFailsInARun(t *testing.T) {
 	faults := []string{"commit.before:%d:enospc,commit.before:%d:enospc", "commit.before:%d:eio,commit.after:%d:eio"}
 	reasons := []string{"no space left on device", "input/output error"}
-	commits := []int{2, 3, 4, 5}
-	if testing.Short() {
-		commits = commits[1:3]
-	}
+	commits := [][]int{{2, 4}, {3, 5}}
 	for i, fault := range faults {
-		for _, n := range commits {
+		for _, n := range commits[i] {
 			t.Run(fmt.Sprintf(fault, n, n+1), func(t *testing.T) {
 				t.Setenv(runtime.FaultEnv, fmt.Sprintf(fault, n, n+1))
 				var s shots
@@ -365,5 +365,168 @@ func TestB121TraceDiskFullForAWhile(t *testing.T) {
 	}
 	if gaps != 1 {
 		t.Errorf("%d gaps are marked", gaps)
+	}
+}
+
+// onText is a writer that calls do, once, when what was written has the text.
+type onText struct {
+	all  strings.Builder
+	text string
+	do   func()
+}
+
+func (w *onText) Write(p []byte) (int, error) {
+	n, err := w.all.Write(p)
+	if w.do != nil && strings.Contains(w.all.String(), w.text) {
+		w.do()
+		w.do = nil
+	}
+	return n, err
+}
+
+// asks is a server whose model adds up once and then gives a long answer. do happens while it answers first, or second.
+func asks(t *testing.T, second bool, do func()) string {
+	t.Helper()
+	once := sync.OnceFunc(do)
+	server := strictServer(t, func(r llmtest.Request) llmtest.Reply {
+		answers := r.Messages[len(r.Messages)-1].Role == "tool"
+		if answers == second {
+			once()
+		}
+		if answers {
+			return llmtest.Answer("The sum is 66. " + strings.Repeat("word ", 20_000))
+		}
+		return llmtest.Ask(llm.ToolCall{ID: "c1", Name: "calculator", Arguments: `{"expression":"(17+5)*3"}`})
+	})
+	return "OPENAI_BASE_URL=" + server.URL()
+}
+
+// waits runs a turn of the real program without a screen. breaks happens in the middle of it and mends once the program has
+// said reason: then it goes on to its answer, all of it is stored, and nothing that it told of is lost.
+func waits(t *testing.T, dir string, second bool, breaks func(pid int), reason string, mends func(), env ...string) {
+	t.Helper()
+	var cmd *exec.Cmd
+	c := vitrine(dir, "run", "--session", "s", "--json", "add up")
+	c = c.with(asks(t, second, func() { breaks(cmd.Process.Pid) })).with(env...)
+	cmd = c.command(t)
+	var out strings.Builder
+	said := &onText{text: reason, do: mends}
+	cmd.Stdout, cmd.Stderr = &out, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r := waitFor(t, cmd, &out, &strings.Builder{})
+	if text := said.all.String(); r.code != 0 || !strings.Contains(text, "not saved: ") || !strings.Contains(text, reason) ||
+		!second && !strings.Contains(text, "saved again") {
+		t.Errorf("exit code %d, not through %q: %s", r.code, reason, text)
+	}
+	type event struct {
+		Seq   *int64
+		Event string
+	}
+	told, stored := 0, map[int64]string{}
+	for _, e := range decode[event](t, vitrine(dir, "trace", "s", "--json").ok(t)) {
+		stored[*e.Seq] = e.Event
+	}
+	for _, e := range decode[event](t, r.stdout) {
+		if e.Seq == nil {
+			continue
+		}
+		if told++; stored[*e.Seq] != e.Event {
+			t.Errorf("event %d was %s, stored is %q", *e.Seq, e.Event, stored[*e.Seq])
+		}
+	}
+	if told < 6 || len(stored) < told {
+		t.Errorf("told of %d events, %d are stored:\n%.2000s", told, len(stored), r.stdout)
+	}
+	if closings := checkTurns(t, messages(t, dir, "s")); len(closings) != 1 || !strings.HasPrefix(closings[0], "The sum is 66.") {
+		t.Errorf("closings %.100q", closings)
+	}
+}
+
+// The real program without a screen, on a disk that is full in the middle of its run, in a folder that is read-only then, and
+// on a disk that fails to sync: it waits, says so, and goes on when it can.
+func TestHeadlessWaitsForTheDisk(t *testing.T) {
+	for _, second := range []bool{false, true} {
+		t.Run(fmt.Sprintf("full %v", second), func(t *testing.T) {
+			t.Parallel()
+			dir := smallDisk(t, "size=3m")
+			filler := filepath.Join(dir, "filler")
+			waits(t, dir, second, func(int) { fill(t, filler) }, "disk is full", func() {
+				if err := os.Remove(filler); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+	t.Run("read-only", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		readOnly(t, dir)() // or skip here, not within the run
+		back := func() {}
+		waits(t, dir, false, func(int) { back = readOnly(t, dir) }, "readonly database", func() { back() }, "VITRINE_FAULT=commit.before:4:eio")
+	})
+	for _, second := range []bool{false, true} {
+		t.Run(fmt.Sprintf("no sync %v", second), func(t *testing.T) {
+			t.Parallel()
+			stop := func() {}
+			needsStrace(t)
+			waits(t, t.TempDir(), second, func(pid int) { stop = failSyncs(t, pid) }, "disk I/O error", func() { stop() })
+		})
+	}
+}
+
+// Without a screen, and the database locked by another program for longer than a run waits: it ends with code 1 and says why;
+// when the lock is gone the session goes on.
+func TestHeadlessGivesUpOnALock(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "data", "sessions.db")
+	free := func() {}
+	w := wiring{park: 300 * time.Millisecond, lockWait: 5 * time.Millisecond, client: func(llm.Client) llm.Client {
+		return before{scripted.New(clock.Real(), scripted.Text("never")), func() { free = lockDB(t, path) }}
+	}}
+	r := inProcess(t, w, dir, "run", "--session", "s", "one")
+	free()
+	for _, text := range []string{"not saved: database is locked", "the turn could not be stored", "what was stored before is safe"} {
+		if !strings.Contains(r.stderr, text) {
+			t.Errorf("%q is not said in %s", text, r.stderr)
+		}
+	}
+	if r.code != 1 || r.stdout != "" {
+		t.Errorf("%+v", r)
+	}
+	vitrine(dir, "run", "--session", "s", "1+1").ok(t)
+	if closings := checkTurns(t, messages(t, dir, "s")); len(closings) != 2 || closings[0] != "[interrupted]" {
+		t.Errorf("closings %q", closings)
+	}
+}
+
+// needsStrace skips the test where no system call can be made to fail.
+func needsStrace(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("strace", "-o", os.DevNull, "-e", "inject=fsync:error=EIO", "true").CombinedOutput(); err != nil {
+		t.Skipf("strace, which lets a sync fail, does not work here: %v %s", err, out)
+	}
+}
+
+// failSyncs lets every sync of a process fail until stop is called.
+func failSyncs(t *testing.T, pid int) (stop func()) {
+	t.Helper()
+	cmd := exec.Command("strace", "-f", "-o", os.DevNull, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO", "-p", fmt.Sprint(pid))
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Error(err)
+		return func() {}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+		return func() {}
+	}
+	if line, err := bufio.NewReader(pipe).ReadString('\n'); err != nil || !strings.Contains(line, "attached") {
+		t.Errorf("strace: %q, %v", line, err)
+	}
+	return func() {
+		_ = cmd.Process.Signal(syscall.SIGINT) // it lets the process go
+		_ = cmd.Wait()
 	}
 }
