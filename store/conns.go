@@ -50,7 +50,8 @@ func dsn(path string, params url.Values, pragmas ...string) string {
 
 func writerDSN(path string, wait time.Duration) string {
 	return dsn(path, url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_dqs": {"0"}, "_error_rc": {"1"}},
-		busyTimeout(wait), "synchronous(FULL)", "journal_size_limit(67108864)", "foreign_keys(1)")
+		busyTimeout(wait), "synchronous(FULL)", "journal_size_limit(67108864)", "foreign_keys(1)",
+		"temp_store(MEMORY)") // else what a savepoint would undo goes into a file of its own from 64 KB on
 }
 
 func readerDSN(path string, wait time.Duration) string {

@@ -290,7 +290,7 @@ func TestFilesAreOursAlone(t *testing.T) {
 func TestSettingsOfConnections(t *testing.T) {
 	r := open(t, dbPath(t))
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000",
-		"journal_size_limit": "67108864", "query_only": "0"} {
+		"journal_size_limit": "67108864", "query_only": "0", "temp_store": "2"} {
 		var got string
 		if err := r.conns.write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("writer's %s is %s, want %s (%v)", pragma, got, want, err)

@@ -28,7 +28,7 @@ const (
 	jobLeft
 )
 
-// job is one change, run in a savepoint of its own.
+// job is one change, run in a savepoint of its own unless it is the only one of its transaction.
 type job struct {
 	run func(t *txn) error
 	// alone, if set, is run in place of run, between two transactions.
@@ -229,12 +229,19 @@ func (s *Store) transact(ctx context.Context, batch []*job) error {
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	run := t.run
+	if len(batch) == 1 {
+		run = t.runAlone
+	}
 	for _, j := range batch {
 		t.job = j
 		j.err, j.events, j.wrote = nil, nil, ""
-		if err := t.run(); err != nil {
+		if err := run(); err != nil {
 			return errors.Join(err, rollback(s.conns.write))
 		}
+	}
+	if len(batch) == 1 && batch[0].err != nil {
+		return rollback(s.conns.write) // refused, and nothing else is in it
 	}
 	if err := s.cfg.Faults.Hit("commit.before"); err != nil {
 		return errors.Join(err, rollback(s.conns.write))
@@ -261,6 +268,17 @@ func (t *txn) run() error {
 	}
 	_, err := t.exec("RELEASE job")
 	return err
+}
+
+// runAlone runs the only job of a transaction. It needs no savepoint: what would undo the job undoes all that there is, and SQLite
+// need not keep each page as it was before.
+func (t *txn) runAlone() error {
+	err := t.job.run(t)
+	if !refused(err) {
+		return err
+	}
+	t.job.err = err
+	return nil
 }
 
 // reconnect opens the connections anew after a failure, so that nothing of the failed transaction lingers in them. When that
