@@ -405,16 +405,17 @@ func asks(t *testing.T, second bool, do func()) string {
 // said reason: then it goes on to its answer, all of it is stored, and nothing that it told of is lost.
 func waits(t *testing.T, dir string, second bool, breaks func(pid int), reason string, mends func(), env ...string) {
 	t.Helper()
-	var cmd *exec.Cmd
+	pid := make(chan int, 1)
 	c := vitrine(dir, "run", "--session", "s", "--json", "add up")
-	c = c.with(asks(t, second, func() { breaks(cmd.Process.Pid) })).with(env...)
-	cmd = c.command(t)
+	c = c.with(asks(t, second, func() { breaks(<-pid) })).with(env...)
+	cmd := c.command(t)
 	var out strings.Builder
 	said := &onText{text: reason, do: mends}
 	cmd.Stdout, cmd.Stderr = &out, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	pid <- cmd.Process.Pid
 	r := waitFor(t, cmd, &out, &strings.Builder{})
 	if text := said.all.String(); r.code != 0 || !strings.Contains(text, "not saved: ") || !strings.Contains(text, reason) ||
 		!second && !strings.Contains(text, "saved again") {
