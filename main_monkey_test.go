@@ -26,6 +26,9 @@ var monkeyKeys = []string{
 // would show, no row is too wide, no byte is foreign; and when it is killed there, all sessions are whole afterwards.
 func TestMonkey(t *testing.T) {
 	seeds, steps := 4, 150
+	if testing.Short() {
+		seeds, steps = 1, 60
+	}
 	if s := os.Getenv("VITRINE_MONKEY"); s != "" { // a longer search, by hand
 		seeds, _ = strconv.Atoi(s)
 	}

@@ -123,7 +123,8 @@ func resizeInAStream(t *testing.T, seed uint64, grapheme bool) {
 	p.Enter("/rename 部署 🇩🇪 e\u0301 👩‍💻 ❤️ plan")
 	p.wait("plan")
 	straight(t, p.Screen())
-	p.Enter("second ❤️ 한글 " + strings.Repeat("部署计划", 20))
+	p.Paste("second ❤️ 한글 " + strings.Repeat("部署计划", 20)) // each key would be a frame
+	p.Press("enter")
 	p.wait("streaming")
 	for range 40 {
 		p.Resize(20+rng.IntN(181), 5+rng.IntN(56))
@@ -211,7 +212,11 @@ func fits(t *testing.T, view string, w, h int, grapheme bool) {
 // The same script gives the same bytes, whatever the machine does meanwhile.
 func TestSameScriptSameBytes(t *testing.T) {
 	var first string
-	for i, procs := range []int{1, 2, 2, 1} {
+	all := []int{1, 2, 2, 1}
+	if testing.Short() {
+		all = all[:2]
+	}
+	for i, procs := range all {
 		before := goruntime.GOMAXPROCS(procs)
 		got := wholeScript(t)
 		goruntime.GOMAXPROCS(before)

@@ -343,7 +343,11 @@ func drawFact(rng *rand.Rand) fact {
 func TestTabsDoNotShare(t *testing.T) {
 	facts := []fact{{"remember that the deploy is on Friday", "when is the deploy?", "Friday"}}
 	rng := rand.New(rand.NewPCG(5, 6))
-	for range 7 {
+	more := 7
+	if testing.Short() {
+		more = 1
+	}
+	for range more {
 		facts = append(facts, drawFact(rng))
 	}
 	for _, f := range facts {

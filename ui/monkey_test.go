@@ -20,7 +20,11 @@ func TestMonkey(t *testing.T) {
 		"delete", "space", "ctrl+x", "ctrl+p", "ctrl+r", "ctrl+j", "ctrl+k", "ctrl+u", "ctrl+w", "ctrl+y", "alt+1", "alt+2", "alt+,", "alt+.",
 		"alt+up", "alt+down", "?", "/", "a", "n", "N", "y", "Y", "z", "i", "t", "o", "g", "G", "j", "k", "u", "d", "[", "]", "s", "r", "h", "m",
 		"l", "<", ">", ",", ".", "w", "c", "q", "p", "x", "e", "v", "b", "/break", "中", "\u0301", "😀", "1", "9", "/help", "/sessions", "/model x", "/todo", "/todo 1", "/clear", "/new", "/retry"}
-	for seed := range uint64(4) {
+	seeds, steps := uint64(4), 800
+	if testing.Short() {
+		seeds, steps = 1, 300
+	}
+	for seed := range seeds {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			d := newDriver(t, 120, 36, func(o *Options, f *fake) {
@@ -33,7 +37,7 @@ func TestMonkey(t *testing.T) {
 					t.Fatalf("the cursor is at %d,%d of %dx%d", c.X, c.Y, d.w, d.h)
 				}
 			}
-			for range 800 {
+			for range steps {
 				d.anything(rng, keys)
 				if d.quit || d.m.quit.leaving {
 					return
