@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -80,8 +81,8 @@ func (b *bench) in(session, name string, pairs ...any) (map[string]any, error) {
 func (b *bench) keep(session string, out tools.Output) map[string]any {
 	b.t.Helper()
 	res := tools.EncodeResult(tools.NewResult(out, nil))
-	if len(res) > tools.MaxResultChars {
-		b.t.Errorf("a result of %d characters does not fit into the prompt", len(res))
+	if utf8.RuneCount(res) > tools.MaxResultChars {
+		b.t.Errorf("a result of %d characters does not fit into the prompt", utf8.RuneCount(res))
 	}
 	b.results[session] = append([]json.RawMessage{res}, b.results[session]...)
 	var v struct{ Data map[string]any }
@@ -207,14 +208,18 @@ func TestReadFileLines(t *testing.T) {
 	b.put("empty", "")
 	b.put("dos", "\ufeffa\r\nb\r\n")
 	b.put("mixed", "a\r\nb\n")
+	b.put("returns", "a\rb\r\r\nc\r")
+	b.put("apart", strings.Repeat("x", scanBlock-1)+"\r\nb\r\n") // the first line's end stands in two pieces
 	for _, c := range []struct {
 		name          string
 		pairs         []any
 		lines, text   string
 		form, version string
 	}{
-		{name: "three", lines: "1-3 of 3", text: "1\tone\n2\ttwo\n3\tthree\n"},
-		{name: "three", pairs: []any{"offset", 2, "limit", 1}, lines: "2-2 of 3, use offset=3 for the next", text: "2\ttwo\n"},
+		{name: "three", lines: "1-3 of 3", text: "1\tone\n2\ttwo\n3\tthree\n", form: "no line end after the last line"},
+		{name: "three", pairs: []any{"offset", 2, "limit", 1}, lines: "2-2 of 3, use offset=3 for the next", text: "2\ttwo\n", form: "no line end after the last line"},
+		{name: "returns", lines: "1-2 of 2", text: "1\ta\rb\n2\tc\r\n", form: "CRLF in 1 lines only; no line end after the last line"},
+		{name: "apart", pairs: []any{"offset", 2}, lines: "2-2 of 2", text: "2\tb\n", form: "CRLF line ends"},
 		{name: "empty", lines: "no lines: the file is empty"},
 		{name: "dos", lines: "1-2 of 2", text: "1\ta\n2\tb\n", form: "byte order mark; CRLF line ends"},
 		{name: "mixed", lines: "1-2 of 2", text: "1\ta\n2\tb\n", form: "CRLF in 1 lines only"},
@@ -352,7 +357,15 @@ func TestEncodingsB142(t *testing.T) {
 		{"crlf", "a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"},
 		{"crlf given", "a\r\nb\r\n", "a\r\nc\r\n", "a\r\nc\r\n"},
 		{"both", "\ufeffa\r\n", "b\n", "\ufeffb\r\n"},
-		{"lf", "a\n", "b\r\n", "b\r\n"},
+		{"lf", "a\n", "b\r\n", "b\n"},
+		{"lf, more", "a\n", "a\r\nb\r\nc", "a\nb\nc"},
+		{"mixed", "a\r\nb\nc\r\nd\n", "a\nB\nc\nd\ne\n", "a\r\nB\nc\r\nd\ne\n"},
+		{"mixed, above", "a\r\nb\n", "new\na\nb\n", "new\r\na\r\nb\n"},
+		{"no end", "a\r\nb", "a\nb\n", "a\r\nb\r\n"},
+		{"end gone", "a\r\nb\r\n", "a\nb", "a\r\nb"},
+		{"a bom given", "a\n", "\ufeffb\n", "b\n"},
+		{"emptied", "a\r\n", "", ""},
+		{"one line, given", "a", "b\r\nc", "b\r\nc"},
 		{"one line", "a", "b\nc", "b\nc"},
 		{"had it", "a\ufffd\n", "b\ufffd\n", "b\ufffd\n"},
 	} {
@@ -524,12 +537,19 @@ func TestWriteReadProperty(t *testing.T) {
 	})
 }
 
-// Contents that differ in their line ends alone are two: a call that would change them has not been written.
+// A call that could change nothing, line ends being the file's, says so when it is asked what became of it.
 func TestProbeLineEnds(t *testing.T) {
 	b := newBench(t, t.TempDir())
 	b.put("f", "a\r\nb\n")
 	b.must("read_file", "path", "f")
-	if _, ran, _, err := b.tools["write_file"].Probe(context.Background(), b.call("s"), args("path", "f", "content", "a\nb\n")); ran || err != nil {
-		t.Errorf("ran %v, %v", ran, err)
+	out, ran, _, err := b.tools["write_file"].Probe(context.Background(), b.call("s"), args("path", "f", "content", "a\nb\n"))
+	if !ran || err != nil || out.Summary != "unchanged" {
+		t.Errorf("ran %v, %v, %q", ran, err, out.Summary)
+	}
+	if got := b.must("write_file", "path", "f", "content", "a\nb\n"); !strings.Contains(got["note"].(string), "but for line ends") || b.get("f") != "a\r\nb\n" {
+		t.Error(got)
+	}
+	if got := b.must("write_file", "path", "f", "content", "a\r\nb\n"); got["note"] != "the file held this already" {
+		t.Error(got)
 	}
 }

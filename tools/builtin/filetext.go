@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -9,7 +8,7 @@ import (
 )
 
 // How texts are shown and kept: the model gets a file's text as it is but for bytes that are no text, the user who is asked gets
-// all spelled out, and what a file has beside its words, a byte order mark and its line ends, stays.
+// all spelled out. What a file has beside its words, a byte order mark and line ends, stays: fileends.go.
 
 const bom = "\ufeff"
 
@@ -65,27 +64,3 @@ func shownName(s string) string {
 	}
 	return s
 }
-
-// form is what a text file has beside its words.
-type form struct{ bom, crlf bool }
-
-// formOf finds the form of a content. Line ends that are mixed count as line feeds: they are written as they come.
-func formOf(content []byte) form {
-	content, marked := bytes.CutPrefix(content, []byte(bom))
-	lines := bytes.Count(content, []byte("\n"))
-	return form{bom: marked, crlf: lines > 0 && bytes.Count(content, []byte("\r\n")) == lines}
-}
-
-// apply gives text the form.
-func (f form) apply(text string) string {
-	text = strings.TrimPrefix(text, bom)
-	if f.crlf {
-		text = strings.ReplaceAll(plainEnds(text), "\n", "\r\n")
-	}
-	if f.bom {
-		text = bom + text
-	}
-	return text
-}
-
-func plainEnds(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

@@ -25,10 +25,13 @@ const (
 )
 
 const (
-	// maxPath bounds a path that a model gives, in bytes; maxLinks how many links lead to a file.
-	maxPath  = 4096
-	maxLinks = 40
-	// maxFilesData bounds a result of these tools in characters of JSON, so that the prompt takes it whole.
+	// maxPath bounds a path that a model gives, in bytes, maxPathCost one that stands in a result, in characters of JSON;
+	// maxLinks how many links lead to a file.
+	maxPath     = 4096
+	maxPathCost = 800
+	maxLinks    = 40
+	// maxFilesData bounds what a result of these tools holds, in characters of JSON. With what stands around it the prompt takes
+	// it whole: of a result that is cut nobody knows path and version any more.
 	maxFilesData = 1600
 	// knownResults is how many of a session's newest results are searched for what the model has seen of a file.
 	knownResults = 500
@@ -173,6 +176,9 @@ func (f *folder) resolve(p string) (string, error) {
 	to := path.Join(done...)
 	if to == "" {
 		to = "."
+	}
+	if costOf(to) > maxPathCost {
+		return "", f.refuse(to[:60], "is too long for a path")
 	}
 	if f.isPrivate(to) {
 		return "", f.refuse(p, "is the program's own data")

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,8 @@ const (
 	// maxEntries bounds how many entries are looked at, in all folders together; the rest is not counted.
 	maxEntries = 200_000
 	dirBatch   = 1000
+	// maxNameCost bounds an entry in characters of JSON.
+	maxNameCost = 700
 )
 
 type listIn struct {
@@ -69,14 +70,14 @@ func (f *folder) list(ctx context.Context, _ tools.Call, in listIn) (tools.Outpu
 			Message: fmt.Sprintf("%s has %s entries", shownName(in.Path), total)}
 	}
 	out := listOut{Path: to, Names: []string{}, Entries: "none: the folder is empty"}
-	room := maxFilesData - 200 - len(to)
+	room := min(maxFilesData-200, maxFilesData-costOf(to))
 	for _, name := range l.names[in.Offset:] {
-		encoded, err := json.Marshal(name)
-		if size := len(encoded) + 1; err != nil || size > room && len(out.Names) > 0 {
+		name = clipName(name)
+		size := costOf(name) + len(`"",`)
+		if size > room && len(out.Names) > 0 {
 			break
-		} else {
-			room -= size
 		}
+		room -= size
 		out.Names = append(out.Names, name)
 	}
 	if n := len(out.Names); n > 0 {
@@ -90,6 +91,15 @@ func (f *folder) list(ctx context.Context, _ tools.Call, in listIn) (tools.Outpu
 		summary = "1 entry"
 	}
 	return tools.Output{Data: out, Summary: summary}, nil
+}
+
+// clipName bounds an entry: its names spelled out and what a link says may take more than a result has room for.
+func clipName(name string) string {
+	n, _ := tools.Fit(name, maxNameCost)
+	if n == len(name) {
+		return name
+	}
+	return fmt.Sprintf("%s [the entry has %d bytes]", name[:n], len(name))
 }
 
 // listing collects names, each folder's in order, a folder's own before its entries.

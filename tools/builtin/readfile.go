@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +17,9 @@ import (
 )
 
 const (
-	maxLine = 500 // bytes of a line that are shown
+	// maxLine is how many bytes of a line are shown, maxLineCost what they take at most as JSON: a control character takes six.
+	maxLine     = 500
+	maxLineCost = 700
 	// maxScan bounds how much of a file is looked at for the number of its lines and for its version.
 	maxScan   = 256 << 20
 	scanBlock = 64 << 10
@@ -37,7 +39,7 @@ type readOut struct {
 	Version string `json:"version,omitempty"`
 	// Lines says which lines these are of how many, and how to go on.
 	Lines string `json:"lines"`
-	// Form tells what the text does not show: a byte order mark, line ends.
+	// Form tells what the text does not show: a byte order mark, line ends that are not line feeds, or one that is missing.
 	Form string `json:"form,omitempty"`
 	// Text has each line behind its number.
 	Text string `json:"text"`
@@ -61,7 +63,7 @@ func (f *folder) read(ctx context.Context, _ tools.Call, in readIn) (tools.Outpu
 	if err := ordinary(in.Path, file); err != nil {
 		return tools.Output{}, err
 	}
-	s := scan{from: max(in.Offset, 1), most: in.Limit, left: maxFilesData - 300 - 2*len(to)}
+	s := scan{from: max(in.Offset, 1), most: in.Limit, left: min(maxFilesData-300, maxFilesData-costOf(to))}
 	if err := s.run(ctx, file, in.Path); err != nil {
 		if _, told := errors.AsType[*tools.Error](err); told || ctx.Err() != nil {
 			return tools.Output{}, err
@@ -106,7 +108,9 @@ type scan struct {
 	cut    []byte // the beginning of a character that is on
 	line   []byte // the beginning of the line that is on
 	length int    // of it, in bytes
-	hash   interface {
+	// ended says of the line that was taken last that it has a line end, returned that a carriage return came last.
+	ended, returned bool
+	hash            interface {
 		io.Writer
 		Sum([]byte) []byte
 	}
@@ -127,6 +131,9 @@ func (s *scan) form() string {
 		has = append(has, fmt.Sprintf("CRLF in %d lines only", s.crlf))
 	case s.crlf > 0:
 		has = append(has, "CRLF line ends")
+	}
+	if s.lines > 0 && !s.ended && !s.partial {
+		has = append(has, "no line end after the last line")
 	}
 	if s.alien {
 		has = append(has, "bytes that are no UTF-8, so write_file leaves it alone")
@@ -202,22 +209,28 @@ func (s *scan) take(piece []byte) {
 		s.line = append(s.line, piece[:min(room, len(piece))]...)
 	}
 	s.length += len(piece)
-	if bytes.HasSuffix(piece, []byte("\n")) {
-		if bytes.HasSuffix(piece, []byte("\r\n")) {
+	if len(piece) == 0 {
+		return
+	}
+	if s.ended = piece[len(piece)-1] == '\n'; s.ended {
+		if bytes.HasSuffix(piece, []byte("\r\n")) || len(piece) == 1 && s.returned {
 			s.crlf++
 		}
 		s.end()
 	}
+	s.returned = piece[len(piece)-1] == '\r'
 }
 
 // end takes the line, when it was asked for and fits.
 func (s *scan) end() {
 	s.lines++
-	line, length := bytes.TrimRight(s.line, "\r\n"), s.length
+	line, length := s.line, s.length
+	if s.ended {
+		line = bytes.TrimRight(line, "\r\n")
+	}
 	if s.lines >= s.from && !s.full && (s.most == 0 || s.taken < s.most) {
-		row := fmt.Sprintf("%d\t%s\n", s.lines, readable(clip(line, length)))
-		encoded, err := json.Marshal(row)
-		if size := len(encoded) - 2; err == nil && (size <= s.left || s.taken == 0) {
+		row := fmt.Sprintf("%d\t%s\n", s.lines, clip(line, length))
+		if size := costOf(row); size <= s.left || s.taken == 0 {
 			s.left -= size
 			s.taken++
 			s.text.WriteString(row)
@@ -228,16 +241,26 @@ func (s *scan) end() {
 	s.line, s.length = s.line[:0], 0
 }
 
-// clip gives the beginning of a line that is too long, with its length.
+// clip gives a line as the model reads it, or its beginning with its length when it is too long, in itself or as JSON.
 func clip(line []byte, length int) string {
-	if len(line) <= maxLine {
-		return string(line)
+	var b strings.Builder
+	end, cost := 0, 0
+	for end < len(line) {
+		_, n := utf8.DecodeRune(line[end:])
+		piece := readable(string(line[end : end+n]))
+		if cost += costOf(piece); cost > maxLineCost || end+n > maxLine {
+			return fmt.Sprintf("%s [the line has %d bytes; the first %d are shown]", b.String(), length, end)
+		}
+		b.WriteString(piece)
+		end += n
 	}
-	end := maxLine
-	for end > maxLine-utf8.UTFMax && !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s [the line has %d bytes; the first %d are shown]", line[:end], length, end)
+	return b.String()
+}
+
+// costOf is how many characters s takes as JSON.
+func costOf(s string) int {
+	_, cost := tools.Fit(s, math.MaxInt)
+	return cost
 }
 
 // sizeText is a size in few words.

@@ -42,8 +42,8 @@ type writeOut struct {
 
 func (f *folder) writeFile() tools.Tool {
 	return tools.New(toolWriteFile, "Writes a whole text file of the project, new or in the place of the old one, which must have been read with "+
-		toolReadFile+" and be unchanged since. Mode, line ends and byte order mark stay; missing folders are made. Of a file with several hard "+
-		"links only this name gets the new content.",
+		toolReadFile+" and be unchanged since. Mode, byte order mark and line ends stay, in each line the file's own whatever the content has; "+
+		"missing folders are made. Of a file with several hard links only this name gets the new content.",
 		tools.Probeable, f.write, tools.WithProbe(f.probe), tools.WithPreview(f.preview))
 }
 
@@ -53,6 +53,7 @@ type plan struct {
 	info    fs.FileInfo
 	old     []byte // nil when there is no file
 	content string // as it gets onto the disk
+	ends    bool   // the model wrote other line ends
 }
 
 func (p plan) isNew() bool { return p.info == nil }
@@ -102,7 +103,8 @@ func (f *folder) look(in writeIn) (plan, error) {
 		return plan{}, replacement()
 	}
 	p.info, p.old = info, old
-	p.content = formOf(old).apply(in.Content)
+	p.content = inForm(old, in.Content)
+	p.ends = strings.TrimLeft(p.content, bom) != strings.TrimLeft(in.Content, bom)
 	return p, nil
 }
 
@@ -172,7 +174,10 @@ func (f *folder) write(ctx context.Context, call tools.Call, in writeIn) (tools.
 // written tells what became of a file.
 func written(p plan) tools.Output {
 	out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256([]byte(p.content))), Change: p.change()}
-	if p.same() {
+	switch {
+	case p.same() && p.ends:
+		out.Note = "the file held this already but for line ends, which stay as they are in the file"
+	case p.same():
 		out.Note = "the file held this already"
 	}
 	return tools.Output{Data: out, Summary: out.Change}
@@ -201,8 +206,8 @@ func (p plan) change() string {
 
 func (p plan) diff() string {
 	old, content := string(p.old), p.content
-	if formOf(p.old).crlf && formOf([]byte(content)).crlf {
-		old, content = plainEnds(old), plainEnds(content) // they stay, in every line: nothing to be told
+	if _, n := lineEnds(old); n > 0 {
+		old, content = plainEnds(old), plainEnds(content) // they are the file's: nothing to be told
 	}
 	edits := udiff.Lines(old, content)
 	text, err := udiff.ToUnified("old", "new", old, edits, diffLines)
@@ -328,6 +333,8 @@ func (f *folder) probe(ctx context.Context, call tools.Call, in writeIn) (tools.
 		return tools.Output{}, false, nil
 	case p.isNew():
 		return tools.Output{}, false, fmt.Errorf("%s is gone: whether before the call or after it, nobody can tell", shownName(in.Path))
+	case p.same() && known == versionOf(sha256.Sum256(p.old)):
+		return written(p), true, nil
 	case p.same():
 		out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256(p.old)), Change: "written", Note: "found written after the program had stopped"}
 		return tools.Output{Data: out, Summary: out.Change}, true, nil
