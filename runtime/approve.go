@@ -201,38 +201,66 @@ func (r *run) decide(w word) error {
 		if w.goOn && !c.held {
 			return nil // a step of the debugger is no approval
 		}
-		now := r.s.eng.cfg.Clock.Now()
-		row := ApprovalRow{ID: r.s.eng.cfg.NewID(), RunID: r.row.ID, CallID: c.row.ID, Question: c.question(), Reason: w.Reason, AskedAt: now, DecidedAt: &now}
 		tx := r.s.tx()
-		asked := *c
 		switch {
 		case w.Arguments != "":
-			row.Answer = "edit"
-			if !r.edit(i, w.Arguments) {
-				return nil // it was checked when it was taken
-			}
-			tx.Calls = []CallRow{asked.replaced(now), c.row}
+			return r.decideEdit(i, w)
 		case w.Result != nil:
-			row.Answer = "answer"
 			c.answerByHand(*w.Result)
-			tx.Calls = []CallRow{c.row}
+			r.decided(&tx, c, "answer", w.Reason)
+		case w.Allow && w.Always:
+			return r.decideAlways(c.row.Name)
 		case w.Allow || w.goOn:
-			row.Answer = "allow"
 			c.row.Status, c.approved = CallPending, true
-			tx.Calls = []CallRow{c.row}
+			r.decided(&tx, c, "allow", w.Reason)
 		default:
-			row.Answer = "deny"
 			c.deny(w.Reason)
-			tx.Calls = []CallRow{c.row}
-		}
-		tx.Approvals = []ApprovalRow{row}
-		tx.Events = []trace.Event{r.event(trace.ApprovalData{
-			Phase: "decided", ID: row.CallID, CallID: c.row.CallID, Tool: c.row.Name, Answer: row.Answer, Reason: w.Reason, Cause: asked.cause(),
-		})}
-		if row.Answer == "edit" {
-			tx.Events = append(tx.Events, r.askEvents()...)
+			r.decided(&tx, c, "deny", w.Reason)
 		}
 		return r.commitAs(tx, StateWaitingApproval)
+	}
+	return nil
+}
+
+// decided puts a word on call c into tx, with the call as it is by that word.
+func (r *run) decided(tx *Tx, c *call, answer, reason string) {
+	tx.Calls = append(tx.Calls, c.row)
+	tx.Approvals = append(tx.Approvals, ApprovalRow{
+		ID: r.s.eng.cfg.NewID(), RunID: r.row.ID, CallID: c.row.ID, Question: c.question(), Answer: answer, Reason: reason, AskedAt: tx.At, DecidedAt: &tx.At,
+	})
+	tx.Events = append(tx.Events, r.event(trace.ApprovalData{
+		Phase: "decided", ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Answer: answer, Reason: reason, Cause: c.cause(),
+	}))
+}
+
+// decideAlways lets a tool run in this session from now on, with all its calls that wait: rule and words are stored together, so
+// that no crash finds calls that wait although the tool may run.
+func (r *run) decideAlways(tool string) error {
+	tx := r.s.tx()
+	for _, c := range r.waitingCalls() {
+		if c.row.Name == tool {
+			c.row.Status, c.approved = CallPending, true
+			r.decided(&tx, c, "allow", "")
+		}
+	}
+	return r.commitWith(tx, StateWaitingApproval, ToolRule{Tool: tool, Rule: RuleAuto}.in)
+}
+
+// decideEdit puts the call with the user's arguments in the place of call i.
+func (r *run) decideEdit(i int, w word) error {
+	asked := r.calls[i]
+	if !r.edit(i, w.Arguments) {
+		return nil // it was checked when it was taken
+	}
+	tx := r.s.tx()
+	old := asked
+	old.row = asked.row.replaced(tx.At)
+	r.decided(&tx, &old, "edit", w.Reason)
+	tx.Calls = append(tx.Calls, r.calls[i].row)
+	tx.Events = append(tx.Events, r.askEvents()...)
+	if err := r.commitAs(tx, StateWaitingApproval); err != nil {
+		r.calls[i] = asked // the other one was never stored
+		return err
 	}
 	return nil
 }
@@ -269,18 +297,10 @@ func (s *session) giveWords(r *run, open []CallRow, words []Decision) error {
 			return bad
 		}
 	}
-	for _, d := range words {
-		r.words.TryPut(word{Decision: d})
-		c := at(d.Call)
-		if !d.Allow || !d.Always || c == nil {
-			continue
-		}
-		if err := s.setRule(ToolRule{Tool: c.Name, Rule: RuleAuto}); err != nil {
-			return err
-		}
-		for _, other := range open { // its other calls that wait run too: that is what the user said
-			if other.Name == c.Name && other.ID != c.ID {
-				r.words.TryPut(word{Decision: Decision{Call: other.ID, Allow: true}})
+	for _, always := range []bool{false, true} { // a word on one call goes before one on all
+		for _, d := range words {
+			if (d.Allow && d.Always) == always {
+				r.words.TryPut(word{Decision: d})
 			}
 		}
 	}
@@ -298,7 +318,7 @@ func (r *run) restoreApprovals(ctx context.Context) error {
 	}
 	for i := range r.calls {
 		c := &r.calls[i]
-		c.held = c.row.Status == CallWaiting && r.s.rule(c.row.Name, c.row.Effect) == RuleAuto
+		c.held = c.row.Status == CallWaiting && r.row.Reason == ReasonBreak
 		for _, a := range rows {
 			if a.CallID == c.row.ID && a.Answer == "allow" && a.Question == c.question() && c.row.Status == CallPending {
 				c.approved = true

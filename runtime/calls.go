@@ -50,6 +50,7 @@ func (r *run) validate() (Input, error) {
 		state = StateWaitingApproval
 	}
 	if err := r.commitAs(tx, state); err != nil {
+		r.calls = nil // of a message that is not stored
 		return "", err
 	}
 	r.reply.stored, r.text = true, ""
@@ -103,6 +104,7 @@ func (r *run) prepare(ord int, tc llm.ToolCall) call {
 		ID: r.s.eng.cfg.NewID(), RunID: r.row.ID, SessionID: r.s.id, Step: r.row.Step, Ord: ord, CallID: tc.ID,
 		Status: CallPending, SideEffect: tools.EffectNone,
 	}}
+	c.kept.status = CallPending
 	raw := strings.ToValidUTF8(tc.Arguments, "\uFFFD")
 	prepared, bad := r.s.eng.cfg.Registry.Prepare(tc.Name, tc.Arguments)
 	if fin := r.reply.done.Finish; fin == llm.FinishLength || fin == llm.FinishContentFilter {
@@ -355,13 +357,13 @@ func (r *run) save(tx *Tx, i int) {
 	c.row.FinishedAt = &now
 	handle := "a-" + c.row.ID
 	short, full, cut := tools.Limit(c.result, r.s.eng.cfg.Limits.ResultChars, handle)
-	c.result = short
+	c.shown = short // the whole stays: a commit that is refused keeps no artifact
 	encoded := tools.EncodeResult(short)
 	c.row.Result = encoded
 	tx.Calls = append(tx.Calls, c.row)
 	data := trace.ToolResultData{
-		ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Status: string(c.row.Status), OK: c.result.OK, Result: encoded,
-		DurationMS: c.took.Milliseconds(), Bytes: len(full), Truncated: c.result.Truncated, Summary: c.output.Summary,
+		ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Status: string(c.row.Status), OK: short.OK, Result: encoded,
+		DurationMS: c.took.Milliseconds(), Bytes: len(full), Truncated: short.Truncated, Summary: c.output.Summary,
 	}
 	if c.result.Error != nil {
 		data.Code = string(c.result.Error.Code)
@@ -377,9 +379,6 @@ func (r *run) save(tx *Tx, i int) {
 		tx.Events = append(tx.Events, r.event(trace.ArtifactData{Handle: handle, Tool: c.row.Name, Bytes: len(full)}))
 	}
 	r.applyChanges(tx, c.output.Changes)
-	if r.record != nil {
-		r.record.Calls = append(r.record.Calls, CallRecord{Row: c.row, Result: c.result, Took: c.took})
-	}
 }
 
 // applyChanges turns what a tool returned into changes of tx.
@@ -429,7 +428,7 @@ func (r *run) handOver(tx *Tx) {
 		if !c.ready || !c.saved {
 			return
 		}
-		res := c.result
+		res := c.shown
 		if i == len(r.calls)-1 && r.notice != "" {
 			res.Notice = strings.TrimSpace(res.Notice + " " + r.notice)
 			r.notice = ""

@@ -559,6 +559,9 @@ func TestB088LimitKeepsTheWork(t *testing.T) {
 			if !strings.Contains(d.Message, "5 of 5 steps") || !strings.Contains(d.Why, "AGENT_MAX_TOOL_ITERS") || !d.Stored {
 				t.Errorf("notice = %+v", d)
 			}
+			if closing := b.last("s"); closing.Content != "[stopped] budget used up: 5 of 5 steps (AGENT_MAX_TOOL_ITERS). The model was not asked again." {
+				t.Errorf("closing = %q", closing.Content)
+			}
 			if got := len(b.results()); got != 5 {
 				t.Errorf("%d results in the history", got)
 			}

@@ -110,7 +110,11 @@ func (r *run) closing() MessageRow {
 // closingText is the partial text with a mark, or a fixed text.
 func (r *run) closingText() (text string, fixed bool) {
 	if !r.reply.stored && strings.TrimSpace(r.text) != "" {
-		return strings.TrimRight(r.text, " \n") + "\n\n" + markInterrupted, false
+		text = strings.TrimRight(r.text, " \n") + "\n\n" + markInterrupted
+		if r.state == StateExhausted {
+			text += " " + r.exhaustedBy()
+		}
+		return text, false
 	}
 	switch r.state {
 	case StateCancelled:
@@ -119,7 +123,7 @@ func (r *run) closingText() (text string, fixed bool) {
 		}
 		return markCancelled, true
 	case StateExhausted:
-		return "[stopped] " + r.exhausted().Message + ". The model was not asked again.", true
+		return "[stopped] " + r.exhaustedBy() + " The model was not asked again.", true
 	}
 	switch r.reason {
 	case ReasonEmpty:
@@ -130,29 +134,39 @@ func (r *run) closingText() (text string, fixed bool) {
 	return "[no answer] The turn failed before the model answered.", true
 }
 
+// exhaustedBy is the sentence on the budget that ran out, with the setting that is its limit.
+func (r *run) exhaustedBy() string {
+	what := r.exhausted().Message
+	if name := r.reason.setting(); name != "" {
+		what += " (" + name + ")"
+	}
+	return what + "."
+}
+
 // exhausted says which budget ran out and what to do.
 func (r *run) exhausted() *trace.ErrorData {
 	b, u := r.row.Budget, r.row.Usage
 	f := &trace.ErrorData{Code: string(r.reason), Todo: "The model was not asked again. /retry gives a new budget."}
+	limit := r.reason.setting() + " is the limit"
 	switch r.reason {
 	case ReasonSteps:
-		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d steps", u.Steps, b.Steps), "AGENT_MAX_TOOL_ITERS is the limit"
+		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d steps", u.Steps, b.Steps), limit
 	case ReasonCalls:
-		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tool calls", u.Calls, b.Calls), "AGENT_MAX_TOOL_CALLS is the limit"
+		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tool calls", u.Calls, b.Calls), limit
 	case ReasonTokens:
-		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tokens", u.Prompt+u.Completion, b.Tokens), "AGENT_MAX_RUN_TOKENS is the limit"
+		f.Message, f.Why = fmt.Sprintf("budget used up: %d of %d tokens", u.Prompt+u.Completion, b.Tokens), limit
 	case ReasonCost:
-		f.Message, f.Why = fmt.Sprintf("budget used up: $%.4f of $%.4f", *u.Cost, *b.Cost), "AGENT_MAX_RUN_COST is the limit"
+		f.Message, f.Why = fmt.Sprintf("budget used up: $%.4f of $%.4f", *u.Cost, *b.Cost), limit
 	case ReasonDeadline:
-		f.Message, f.Why = fmt.Sprintf("budget used up: %s of wall time", b.Deadline), "AGENT_RUN_DEADLINE_SECONDS is the limit"
+		f.Message, f.Why = fmt.Sprintf("budget used up: %s of wall time", b.Deadline), limit
 	case ReasonNoProgress:
 		f.Message, f.Why = "no progress: the same results came again and again", "the model was told once and went on"
 		f.Todo = "The model was not asked again. Say what it should do differently, or /retry."
 	case ReasonContext:
 		m := r.s.measure()
 		f.Message = fmt.Sprintf("the context is full: %d of %d tokens", m.Used(), m.Limit)
-		f.Why = fmt.Sprintf("system prompt and tools %d, messages %d, kept for the reply %d (AGENT_MAX_CTX_TOKENS)", m.System, m.Window, r.s.reserve())
-		f.Todo = "/new starts an empty session; a larger AGENT_MAX_CTX_TOKENS gives this one more room."
+		f.Why = fmt.Sprintf("system prompt and tools %d, messages %d, kept for the reply %d (%s)", m.System, m.Window, r.s.reserve(), r.reason.setting())
+		f.Todo = fmt.Sprintf("/new starts an empty session; a larger %s gives this one more room.", r.reason.setting())
 	default:
 		f.Message = "the run's budget is used up"
 	}

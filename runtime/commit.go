@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,11 +37,24 @@ func (s *session) publish(data trace.Data) { s.eng.cfg.Bus.Publish(s.event(data)
 // or dispatched. An error of the store means that the outcome is unknown: the session parks, looks whether the transaction
 // is in, and otherwise tries it again unchanged until it is. ErrFenced, ErrConstraint, ErrStale and ErrClosed are final; ErrNotStored
 // means that nobody wanted to wait any longer.
-func (s *session) commit(tx Tx) (Committed, error) {
+func (s *session) commit(tx Tx) (Committed, error) { return s.commitSettings(tx, nil) }
+
+// commitSettings is commit with a change of the settings as they are when its turn has come: the run and the actor both make such
+// changes, and neither may undo the other's. A nil change is none.
+func (s *session) commitSettings(tx Tx, change func(*settings)) (Committed, error) {
 	if err := s.writing.Put(context.Background(), struct{}{}); err != nil {
 		return Committed{}, ErrClosed
 	}
 	defer s.writing.TryGet()
+	if change != nil {
+		v := s.settings()
+		change(&v)
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return Committed{}, fmt.Errorf("write the settings of session %s: %w", s.id, err)
+		}
+		tx.Settings = raw
+	}
 	got, err := s.attempt(tx)
 	if err != nil && !final(err) {
 		got, err = s.park(tx, err)
@@ -55,6 +70,9 @@ func (s *session) commit(tx Tx) (Committed, error) {
 	}
 	s.mu.Lock()
 	s.seq = max(s.seq, got.FirstSeq+int64(len(tx.Events))-1)
+	if change != nil {
+		s.row.Settings = tx.Settings
+	}
 	s.mu.Unlock()
 	return got, nil
 }
@@ -112,6 +130,73 @@ func (s *session) applied(tx Tx) (Committed, bool, error) {
 func (s *session) tell(err error) {
 	s.publish(trace.ErrorData{Message: "the session cannot go on", Why: oneLine(err), Code: "internal",
 		Todo: "open it again; what was stored is safe"})
+}
+
+// commit stores tx with the run as it stands and takes its messages into the window.
+func (r *run) commit(tx Tx) error { return r.commitAs(tx, r.state.Stored()) }
+
+// commitAs is commit with the state that is to be stored.
+func (r *run) commitAs(tx Tx, state State) error { return r.commitWith(tx, state, nil) }
+
+// commitWith is commitAs with a change of the session's settings.
+func (r *run) commitWith(tx Tx, state State, change func(*settings)) error {
+	r.row.State = state
+	r.row.Reason = r.reason
+	if state == StateWaitingApproval && r.reason == ReasonNone && r.heldOnly() {
+		r.row.Reason = ReasonBreak
+	}
+	tx.Calls = append(tx.Calls, r.outdated...)
+	r.row.Usage.Active = r.active()
+	row := r.row
+	tx.Run = &row
+	got, err := r.s.commitSettings(tx, change)
+	if err != nil {
+		r.refused(tx)
+		return err
+	}
+	r.stored(tx)
+	for i, m := range tx.Messages {
+		m.N = got.FirstN + int64(i)
+		r.s.window = append(r.s.window, m)
+	}
+	return nil
+}
+
+// stored takes in that tx is stored.
+func (r *run) stored(tx Tx) {
+	r.taken, r.outdated = nil, nil
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.saved && !c.kept.saved && r.record != nil {
+			r.record.Calls = append(r.record.Calls, CallRecord{Row: c.row, Result: c.shown, Took: c.took})
+		}
+		c.kept.saved, c.kept.message = c.saved, c.message
+		if !c.ready && c.in(tx) {
+			c.kept.status, c.kept.started = c.row.Status, c.row.StartedAt
+		}
+	}
+}
+
+// refused takes back what was to be true with tx: results and events are still to be stored, with the run's end, and a call whose
+// intent is not stored was not started.
+func (r *run) refused(tx Tx) {
+	r.events, r.taken = append(r.taken, r.events...), nil
+	for i := range r.calls {
+		c := &r.calls[i]
+		c.saved, c.message = c.kept.saved, c.kept.message
+		if c.ready || !c.in(tx) {
+			continue
+		}
+		if c.row.Status == CallStarted && c.kept.status != CallStarted {
+			r.row.Usage.Calls--
+		}
+		c.row.Status, c.row.StartedAt = c.kept.status, c.kept.started
+	}
+}
+
+// in says that tx holds the call. Of calls that run just now only the id may be looked at, and they are in none.
+func (c *call) in(tx Tx) bool {
+	return slices.ContainsFunc(tx.Calls, func(row CallRow) bool { return row.ID == c.row.ID })
 }
 
 // innermost is the cause at the end of err's chain: what happened, without what was being done by whom.

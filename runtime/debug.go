@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,6 +81,12 @@ func (c *call) cause() string {
 		return "break"
 	}
 	return ""
+}
+
+// heldOnly says that calls wait, and all of them because of the debugger.
+func (r *run) heldOnly() bool {
+	waiting := r.waitingCalls()
+	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(c *call) bool { return !c.held })
 }
 
 // releaseHeld lets calls go that only the debugger held.
@@ -182,12 +189,13 @@ func (s *session) setBreak(b Break) error {
 			return unknown
 		}
 	}
-	v := s.settings()
-	if v.Break == b {
+	if s.settings().Break == b {
 		return nil
 	}
-	v.Break = b
-	return s.storeSettings(v, s.event(trace.SessionData{Action: "break", Title: b.name()}))
+	tx := s.tx()
+	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "break", Title: b.name()})}
+	_, err := s.commitSettings(tx, func(v *settings) { v.Break = b })
+	return err
 }
 
 // step lets the run go on that stands still.
@@ -278,13 +286,14 @@ func (r *run) edit(i int, arguments string) bool {
 	if old.row.Reply == 0 && row.RawArguments == "" {
 		row.RawArguments = old.row.Arguments // what the model wrote
 	}
-	r.calls[i] = call{row: row, tool: prepared.Tool, held: old.held}
+	c := call{row: row, tool: prepared.Tool, held: old.held}
+	c.kept.status = row.Status
+	r.calls[i] = c
 	return true
 }
 
 // replaced is the row of a call after the user's edit took its place.
-func (c *call) replaced(now time.Time) CallRow {
-	row := c.row
+func (row CallRow) replaced(now time.Time) CallRow {
 	row.Status, row.FinishedAt = CallNotRun, &now
 	row.Result = tools.EncodeResult(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "not run: the user changed the arguments"}))
 	return row

@@ -199,7 +199,7 @@ func TestBudgets(t *testing.T) {
 		"cost": {func(l *runtime.Limits) { l.Budget.Cost = dollars(0.01) },
 			[]scripted.Step{scripted.Calls(call).Cost(0.004), scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"f"}`}).Cost(0.007), again(9)}, "cost", "$0.0110 of $0.0100"},
 		"deadline": {func(l *runtime.Limits) { l.Budget.Deadline = time.Second },
-			[]scripted.Step{scripted.Text("a b c d e f").ChunkSize(1).Pace(300 * time.Millisecond)}, "deadline", ""},
+			[]scripted.Step{scripted.Text("a b c d e f").ChunkSize(1).Pace(300 * time.Millisecond)}, "deadline", "[interrupted] budget used up: 1s of wall time"},
 		"deadline in a tool": {func(l *runtime.Limits) { l.Budget.Deadline = time.Second },
 			[]scripted.Step{scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"x","wait_ms":9000}`})}, "deadline", "1s of wall time"},
 	}
@@ -239,9 +239,18 @@ func TestBudgets(t *testing.T) {
 			if !strings.Contains(closing, tc.text) {
 				t.Errorf("closing = %q, want %q", closing, tc.text)
 			}
+			if setting := settingOf[tc.reason]; !strings.Contains(closing, "("+setting+").") { // B088
+				t.Errorf("closing = %q does not name %s", closing, setting)
+			}
 			b.checkHistory("s")
 		})
 	}
+}
+
+// settingOf is the setting that a limit has, by the reason of a run that it ended.
+var settingOf = map[string]string{
+	"steps": "AGENT_MAX_TOOL_ITERS", "calls": "AGENT_MAX_TOOL_CALLS", "tokens": "AGENT_MAX_RUN_TOKENS", "cost": "AGENT_MAX_RUN_COST",
+	"deadline": "AGENT_RUN_DEADLINE_SECONDS", "context": "AGENT_MAX_CTX_TOKENS",
 }
 
 func TestStepWarning(t *testing.T) {
@@ -438,6 +447,9 @@ func TestContextFull(t *testing.T) {
 		ev := b.named(trace.Error)[0].Data.(trace.ErrorData)
 		if !strings.Contains(ev.Message, "context is full") || !strings.Contains(ev.Why, "system prompt and tools") {
 			t.Errorf("error = %+v", ev)
+		}
+		if closing := b.last("s").Content; !strings.Contains(closing, "(AGENT_MAX_CTX_TOKENS).") { // B088
+			t.Errorf("closing = %q", closing)
 		}
 	})
 	b.checkHistory("s")

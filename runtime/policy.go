@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"vitrine/tools"
-	"vitrine/trace"
 )
 
 // Rule says what has to happen before a tool runs.
@@ -106,7 +105,12 @@ func (s *session) setRule(c ToolRule) error {
 	if _, unknown := s.eng.cfg.Registry.Get(c.Tool); unknown != nil {
 		return unknown
 	}
-	v := s.settings()
+	_, err := s.commitSettings(s.tx(), c.in)
+	return err
+}
+
+// in puts the rule into the settings.
+func (c ToolRule) in(v *settings) {
 	if v.Tools == nil {
 		v.Tools = map[string]Rule{}
 	}
@@ -115,23 +119,6 @@ func (s *session) setRule(c ToolRule) error {
 	} else {
 		v.Tools[c.Tool] = c.Rule
 	}
-	return s.storeSettings(v)
-}
-
-func (s *session) storeSettings(v settings, events ...trace.Event) error {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("write the settings of session %s: %w", s.id, err)
-	}
-	tx := s.tx()
-	tx.Settings, tx.Events = raw, events
-	if _, err := s.commit(tx); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.row.Settings = raw
-	s.mu.Unlock()
-	return nil
 }
 
 // toolInfos lists the tools with what holds for them here.

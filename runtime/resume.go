@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"vitrine/llm"
 	"vitrine/runtime/prompt"
@@ -139,18 +140,19 @@ func (r *run) restore(rows []CallRow) {
 			stored[m.ToolCallID] = true
 		}
 	}
-	replaced := map[[2]int]bool{} // by the user's edit, in this step
-	for _, row := range rows {
-		if row.Step == r.row.Step && row.Reply > 0 {
-			replaced[[2]int{row.Ord, row.Reply - 1}] = true
-		}
-	}
+	newest := newestOf(rows)
 	for _, row := range rows {
 		var done tools.Result
 		if row.Result != nil && json.Unmarshal(row.Result, &done) == nil && done.OK {
 			r.used[row.Name] = true
 		}
-		if row.Step != r.row.Step || replaced[[2]int{row.Ord, row.Reply}] {
+		if row.Reply < newest[place{row.Step, row.Ord}] {
+			if row.FinishedAt == nil {
+				r.outdated = append(r.outdated, row.replaced(r.s.eng.cfg.Clock.Now()))
+			}
+			continue
+		}
+		if row.Step != r.row.Step {
 			continue
 		}
 		c := call{row: row, message: stored[row.CallID], before: row.Status == CallStarted && row.Result == nil}
@@ -168,10 +170,36 @@ func (r *run) restore(rows []CallRow) {
 		case c.tool == nil && !c.before:
 			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeUnknownTool, Message: "the tool is not here any more"}), CallNotRun)
 		}
-		c.kept.saved, c.kept.message = c.saved, c.message
+		c.shown = c.result
+		c.kept.saved, c.kept.message, c.kept.status, c.kept.started = c.saved, c.message, row.Status, row.StartedAt
 		r.calls = append(r.calls, c)
 	}
 	slices.SortStableFunc(r.calls, func(a, b call) int { return a.row.Ord - b.row.Ord })
+}
+
+// place is where the model asked for a call in its run; an edit leaves it where it was.
+type place struct{ step, ord int }
+
+// newestOf gives the reply of the row that counts at each place.
+func newestOf(rows []CallRow) map[place]int {
+	newest := map[place]int{}
+	for _, row := range rows {
+		at := place{row.Step, row.Ord}
+		newest[at] = max(newest[at], row.Reply)
+	}
+	return newest
+}
+
+// asTheyAre gives calls as they are: one that an edit took the place of does not wait, though an older build left its row so.
+func asTheyAre(rows []CallRow) []CallRow {
+	newest := newestOf(rows)
+	for i, row := range rows {
+		if row.FinishedAt == nil && row.Reply < newest[place{row.Step, row.Ord}] {
+			rows[i] = row.replaced(time.Time{})
+			rows[i].FinishedAt = nil // nobody knows
+		}
+	}
+	return rows
 }
 
 // VersionError says why a run cannot go on under the model and the tools of today. It can be given up.

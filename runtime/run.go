@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type run struct {
 	batch    span   // which of them run now
 	text     string // partial text of the stream that is on
 	events   []trace.Event
+	taken    []trace.Event // by the commit that is on
+	outdated []CallRow     // rows that edits took the place of and that are not stored as such
 	repairs  int
 	why      string            // a fold that has to come before the next request
 	warned   bool              // that the context fills up
@@ -82,6 +85,7 @@ type call struct {
 	tool     tools.Tool
 	ready    bool // its result is known
 	result   tools.Result
+	shown    tools.Result // what the model gets of it, once it is saved
 	output   tools.Output
 	took     time.Duration
 	approved bool // the user's word is stored
@@ -89,8 +93,12 @@ type call struct {
 	before   bool // started by an earlier process, and nothing is known of it yet
 	saved    bool // the call's row holds the result
 	message  bool // the tool message is stored
-	// kept is saved and message as the last commit that went through left them.
-	kept struct{ saved, message bool }
+	// kept is what the last commit that went through left: of status and start as long as there is no result.
+	kept struct {
+		saved, message bool
+		status         CallStatus
+		started        *time.Time
+	}
 }
 
 // span is a range of calls, to exclusive.
@@ -386,42 +394,13 @@ func (r *run) newMessage(kind llm.Kind, role llm.Role, content string) MessageRo
 	return m
 }
 
-// commit stores tx with the run as it stands and takes its messages into the window.
-func (r *run) commit(tx Tx) error { return r.commitAs(tx, r.state.Stored()) }
-
-// commitAs is commit with the state that is to be stored.
-func (r *run) commitAs(tx Tx, state State) error {
-	r.row.State = state
-	r.row.Reason = r.reason
-	r.row.Usage.Active = r.active()
-	row := r.row
-	tx.Run = &row
-	got, err := r.s.commit(tx)
-	for i := range r.calls {
-		c := &r.calls[i]
-		if err != nil { // refused: what it held of the calls is still to be stored, with the run's end
-			c.saved, c.message = c.kept.saved, c.kept.message
-		}
-		c.kept.saved, c.kept.message = c.saved, c.message
-	}
-	if err != nil {
-		return err
-	}
-	for i, m := range tx.Messages {
-		m.N = got.FirstN + int64(i)
-		r.s.window = append(r.s.window, m)
-	}
-	return nil
-}
-
 // active is how long the run has been executed, by this process and those before it.
 func (r *run) active() time.Duration { return r.wall.elapsed() }
 
 // takeEvents gives the events that wait for the next commit.
 func (r *run) takeEvents() []trace.Event {
-	evs := r.events
-	r.events = nil
-	return evs
+	r.taken, r.events = r.events, nil
+	return slices.Clone(r.taken)
 }
 
 // repair stores a request to do better, once.

@@ -223,7 +223,7 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 	row, calls, err := store.Unfinished(ctx, s.id)
 	switch {
 	case err == nil:
-		snap.Run, snap.Calls = &row, calls
+		snap.Run, snap.Calls = &row, asTheyAre(calls)
 	case !errors.Is(err, ErrNotFound):
 		return Snapshot{}, fmt.Errorf("read the unfinished run of session %s: %w", s.id, err)
 	}

@@ -49,6 +49,7 @@ const (
 	ReasonDeadline    Reason = "deadline"
 	ReasonInterrupted Reason = "interrupted"
 	ReasonPaused      Reason = "paused"
+	ReasonBreak       Reason = "break" // a call waits because of the debugger
 	ReasonUser        Reason = "user"
 	ReasonModel       Reason = "model"
 	ReasonEmpty       Reason = "empty_reply"
@@ -60,3 +61,22 @@ const (
 	ReasonGivenUp     Reason = "given_up"
 	ReasonInternal    Reason = "internal"
 )
+
+// setting names what sets the limit that ended a run for this reason; empty when none does.
+func (r Reason) setting() string {
+	switch r {
+	case ReasonSteps:
+		return "AGENT_MAX_TOOL_ITERS"
+	case ReasonCalls:
+		return "AGENT_MAX_TOOL_CALLS"
+	case ReasonTokens:
+		return "AGENT_MAX_RUN_TOKENS"
+	case ReasonCost:
+		return "AGENT_MAX_RUN_COST"
+	case ReasonDeadline:
+		return "AGENT_RUN_DEADLINE_SECONDS"
+	case ReasonContext:
+		return "AGENT_MAX_CTX_TOKENS"
+	}
+	return ""
+}
