@@ -16,6 +16,7 @@ type Reply struct {
 	Usage  Usage
 	Model  string
 	Extra  json.RawMessage
+	Notes  []Note
 	// Retries are the waits that came before, in order.
 	Retries []RetryWait
 }
@@ -47,7 +48,7 @@ func Collect(chunks iter.Seq2[Chunk, error]) (Reply, error) {
 		text.WriteString(c.Text)
 		reasoning.WriteString(c.Reasoning)
 		if d := c.Done; d != nil {
-			r.ToolCalls, r.Finish, r.Usage, r.Model, r.Extra = d.ToolCalls, d.Finish, d.Usage, d.Model, d.Extra
+			r.ToolCalls, r.Finish, r.Usage, r.Model, r.Extra, r.Notes = d.ToolCalls, d.Finish, d.Usage, d.Model, d.Extra, d.Notes
 			return whole(), nil
 		}
 	}

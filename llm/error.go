@@ -34,6 +34,8 @@ type Error struct {
 	Host string
 	// Message is what the server said, or what happened.
 	Message string
+	// Hint is what can be changed at this server; empty when that is not known.
+	Hint string
 	// RetryAfter is what the server asked for; 0 is unknown.
 	RetryAfter time.Duration
 	// Retryable says whether the same request may succeed later.
@@ -42,7 +44,7 @@ type Error struct {
 	Err error
 }
 
-// Error says what happened, where, and what the server said.
+// Error says what happened, where, what the server said and what can be changed.
 func (e *Error) Error() string {
 	s := string(e.Kind)
 	if e.Status != 0 {
@@ -53,6 +55,9 @@ func (e *Error) Error() string {
 	}
 	if e.Message != "" {
 		s += ": " + e.Message
+	}
+	if e.Hint != "" {
+		s += "; " + e.Hint
 	}
 	return s
 }

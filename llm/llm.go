@@ -136,6 +136,16 @@ type Done struct {
 	Model string
 	// Extra goes into the assistant message, to be sent back (see Message.Extra).
 	Extra json.RawMessage
+	// Notes tell what the server did that its user may want to change.
+	Notes []Note
+}
+
+// Note is something that a server did and that went well all the same. Its texts are clean, one line each.
+type Note struct {
+	// Code is one word for programs.
+	Code string
+	// Message is what happened, Why what it follows from, Todo what can be changed.
+	Message, Why, Todo string
 }
 
 // RetryWait is one wait of Retry.

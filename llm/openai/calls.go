@@ -72,9 +72,7 @@ func (cs *calls) add(pieces []piece, tell func(llm.CallDelta) error) error {
 		if c.name == "" || c.twin != nil || c.told == c.args.Len() && p.name == "" {
 			continue
 		}
-		delta := llm.CallDelta{Index: c.ord, Name: c.name, Arguments: c.args.String()[c.told:]}
-		c.told = c.args.Len()
-		if err := tell(delta); err != nil {
+		if err := c.tell(tell); err != nil {
 			return err
 		}
 	}
@@ -98,7 +96,7 @@ func (c *call) grow(p piece) {
 	}
 	text := c.join.add(p.args)
 	c.args.WriteString(text)
-	c.shape.feed(text)
+	c.shape.feed([]byte(text))
 	for k, v := range p.extra {
 		if c.extra == nil {
 			c.extra = map[string]json.RawMessage{}

@@ -190,7 +190,7 @@ func TestObjectScanner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringMatching(`[ \n]{0,2}[\{\["\\a:1,\]\} ]{0,14}[ \n]{0,2}`).Draw(t, "s")
 		var o object
-		o.feed(s)
+		o.feed([]byte(s))
 		isObject := json.Valid([]byte(s)) && strings.HasPrefix(strings.TrimSpace(s), "{")
 		if isObject && !o.closed() {
 			t.Fatalf("%q is a whole object", s)
@@ -198,7 +198,7 @@ func TestObjectScanner(t *testing.T) {
 	})
 	for s, want := range map[string]bool{`{}`: true, ` {"a":"}"} `: true, `{"a":"\"}"}`: true, `{`: false, `{}{}`: false, `{}x`: false, ``: false, `[]`: false, `"{}"`: false, `{"a":[{}]}`: true} {
 		var o object
-		o.feed(s)
+		o.feed([]byte(s))
 		if o.closed() != want {
 			t.Errorf("%q: %v", s, o.closed())
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"vitrine/llm"
+	"vitrine/llm/profile"
 )
 
 // Limits of one reply.
@@ -55,19 +56,31 @@ type wireDelta struct {
 	ToolCalls        pieces          `json:"tool_calls"`
 	FunctionCall     json.RawMessage `json:"function_call"`
 	ExtraContent     json.RawMessage `json:"extra_content"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details"`
 }
 
 // decoder assembles one reply from a stream.
 type decoder struct {
-	tell   func(llm.Chunk) bool
-	onEnd  func() // called once, when the reason for the end has come and only usage may follow
-	origin string // where the reply is from, kept with what only that place may get back
-	clean  func(string) string
+	tell    func(llm.Chunk) bool
+	onEnd   func() // called once, when the reason for the end has come and only usage may follow
+	dialect *dialect
+	request *llm.Request
+	clean   func(string) string
+	slow    bool // take no short way, for the tests that compare
+	short   int  // events that took it
 
 	text, reasoning joiner
+	tags            tags
+	leaks           leakFinder
 	thoughts        strings.Builder
+	forgot          bool // the reasoning is too long to be kept
+	said, deltas    int  // bytes of text; pieces of a reply
+	details         details
+	scan            scanner
+	form            form
 	field           string // the field that brings the reasoning
 	calls           *calls
+	growth          func(llm.CallDelta) error
 	extra           map[string]json.RawMessage
 	usage           llm.Usage
 	model           string
@@ -83,7 +96,7 @@ type decoder struct {
 // decode reads src to the end of the reply and gives its last chunk. Errors are *llm.Error, errStopped, or those of src
 // wrapped in *readError.
 func (d *decoder) decode(src io.Reader) (*llm.Done, error) {
-	d.calls = newCalls()
+	d.begin()
 	fs := newFrames(src, maxEvent)
 	for {
 		fr, err := fs.next()
@@ -110,6 +123,20 @@ func (d *decoder) decode(src io.Reader) (*llm.Done, error) {
 			return nil, err
 		}
 	}
+}
+
+// begin sets what a decoder needs.
+func (d *decoder) begin() {
+	d.calls = newCalls()
+	d.growth = func(c llm.CallDelta) error { return d.out(llm.Chunk{CallDelta: &c}) }
+	if d.dialect == nil {
+		d.dialect = &dialect{}
+	}
+	if d.request == nil {
+		d.request = &llm.Request{}
+	}
+	d.tags.off = !d.dialect.ThinkTags
+	d.leaks.parse = d.dialect.TextCalls == profile.TextCallsParse && len(d.request.Tools) > 0
 }
 
 func (d *decoder) out(c llm.Chunk) error {
@@ -204,6 +231,11 @@ func (d *decoder) event(fr frame) error {
 	if len(data) == 0 {
 		return nil
 	}
+	if fr.name == "" {
+		if taken, err := d.quick(data); taken {
+			return err
+		}
+	}
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	}
@@ -270,169 +302,4 @@ func (d *decoder) chunk(name string, data []byte) error {
 		}
 	}
 	return nil
-}
-
-// choice takes in one choice. Only the first alternative is asked for and read.
-func (d *decoder) choice(c *wireChoice) error {
-	if c.Index != 0 {
-		return nil
-	}
-	if meansError(c.Error) {
-		return d.fault(parseFault(c.Error))
-	}
-	d.use(c.Usage)
-	for _, delta := range []*wireDelta{&c.Delta, &c.Message} {
-		if err := d.delta(delta); err != nil {
-			return err
-		}
-	}
-	if err := d.say(c.Text.text); err != nil {
-		return err
-	}
-	if c.Finish == "error" {
-		return d.fault(fault{message: "the server broke the reply off"})
-	}
-	d.reason(c.Finish)
-	return nil
-}
-
-// reason notes why the reply ended. A reason that forbids running the calls is not overruled by a later one.
-func (d *decoder) reason(s string) {
-	if s == "" {
-		return
-	}
-	first := d.finish == ""
-	if f := llm.Finish(d.finish); f != llm.FinishLength && f != llm.FinishContentFilter {
-		d.finish = string(finishOf(s))
-	}
-	if first {
-		d.onEnd()
-	}
-}
-
-// finishOf maps the spellings of the reasons that the runtime must not miss.
-func finishOf(s string) llm.Finish {
-	switch strings.ToLower(s) {
-	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
-		return llm.FinishLength
-	case "content_filter", "safety", "content_filtered":
-		return llm.FinishContentFilter
-	case "stop":
-		return llm.FinishStop
-	case "tool_calls":
-		return llm.FinishToolCalls
-	}
-	return llm.Finish(strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-func (d *decoder) delta(w *wireDelta) error {
-	if err := d.think(w); err != nil {
-		return err
-	}
-	if err := d.say(w.Content.text + w.Refusal.text); err != nil {
-		return err
-	}
-	if len(w.ExtraContent) > 0 && string(w.ExtraContent) != "null" {
-		d.keep("extra_content", w.ExtraContent)
-	}
-	list := w.ToolCalls
-	if p, ok := parsePiece(w.FunctionCall, true); ok {
-		list = append(list, p)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	for _, p := range list {
-		if err := d.grow(len(p.args) + len(p.name) + len(p.id)); err != nil {
-			return err
-		}
-	}
-	return d.calls.add(list, func(c llm.CallDelta) error { return d.out(llm.Chunk{CallDelta: &c}) })
-}
-
-// think takes in reasoning. Some servers send the same text in two fields; the first one seen counts.
-func (d *decoder) think(w *wireDelta) error {
-	text := w.Content.reasoning
-	if text != "" && d.field == "" {
-		d.field = "content"
-	}
-	for _, f := range []struct {
-		name string
-		c    content
-	}{{"reasoning_content", w.ReasoningContent}, {"reasoning", w.Reasoning}} {
-		if f.c.text == "" {
-			continue
-		}
-		if d.field == "" {
-			d.field = f.name
-		}
-		if d.field == f.name {
-			text = f.c.text
-		}
-	}
-	if text = d.reasoning.add(text); text == "" {
-		return nil
-	}
-	if err := d.grow(len(text)); err != nil {
-		return err
-	}
-	d.thoughts.WriteString(text)
-	return d.out(llm.Chunk{Reasoning: text})
-}
-
-func (d *decoder) say(s string) error {
-	text := d.text.add(s)
-	if text == "" {
-		return nil
-	}
-	if err := d.grow(len(text)); err != nil {
-		return err
-	}
-	return d.out(llm.Chunk{Text: text})
-}
-
-func (d *decoder) grow(n int) error {
-	if d.size += n; d.size > maxReply {
-		return &llm.Error{Kind: llm.ErrTooLarge, Message: fmt.Sprintf("the reply is longer than %d MiB", maxReply>>20)}
-	}
-	return nil
-}
-
-func (d *decoder) keep(name string, raw json.RawMessage) {
-	if d.extra == nil {
-		d.extra = map[string]json.RawMessage{}
-	}
-	d.extra[name] = tidy(raw)
-}
-
-func (d *decoder) fault(f fault) error {
-	return f.err(0, d.clean)
-}
-
-// done closes the reply.
-func (d *decoder) done() (*llm.Done, error) {
-	if rest := d.reasoning.flush(); rest != "" {
-		d.thoughts.WriteString(rest)
-		if err := d.out(llm.Chunk{Reasoning: rest}); err != nil {
-			return nil, err
-		}
-	}
-	if rest := d.text.flush(); rest != "" {
-		if err := d.out(llm.Chunk{Text: rest}); err != nil {
-			return nil, err
-		}
-	}
-	list, err := d.calls.finish()
-	if err != nil {
-		return nil, err
-	}
-	if d.thoughts.Len() > 0 && d.field != "content" {
-		if raw, err := marshal(d.thoughts.String()); err == nil {
-			d.keep(d.field, raw)
-		}
-	}
-	if raw, err := marshal(d.origin); err == nil && len(d.extra) > 0 {
-		d.keep(originField, raw)
-	}
-	return &llm.Done{Finish: llm.Finish(d.finish), ToolCalls: list, Usage: known(d.usage), Model: d.model, Extra: encodeExtra(d.extra)}, nil
 }

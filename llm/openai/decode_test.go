@@ -17,13 +17,26 @@ import (
 
 	"vitrine/llm"
 	"vitrine/llm/llmtest"
+	"vitrine/llm/profile"
 )
+
+// generic is how a server is spoken to of which nothing is known.
+func generic(h habits) dialect {
+	return dialect{profile.Builtin().Choose(profile.Generic, "http://h/v1", "m").Profile, h}
+}
 
 // play decodes a stream and checks the contract of its chunks.
 func play(t testing.TB, src io.Reader) (llm.Reply, error) {
 	t.Helper()
+	return playIn(t, generic(habits{}), llm.Request{}, false, src)
+}
+
+// playIn does so in a dialect, with or without the short way.
+func playIn(t testing.TB, how dialect, req llm.Request, slow bool, src io.Reader) (llm.Reply, error) {
+	t.Helper()
 	return llmtest.Record(t, func(yield func(llm.Chunk, error) bool) {
-		d := &decoder{tell: func(c llm.Chunk) bool { return yield(c, nil) }, onEnd: func() {}, origin: "h", clean: func(s string) string { return llm.CleanText(s) }}
+		d := &decoder{tell: func(c llm.Chunk) bool { return yield(c, nil) }, onEnd: func() {}, dialect: &how, request: &req, slow: slow,
+			clean: func(s string) string { return llm.CleanText(s) }}
 		done, err := d.decode(src)
 		var read *readError
 		switch {
@@ -542,31 +555,6 @@ func FuzzDecode(f *testing.F) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("replies differ:\n%s", d)
 		}
+		both(t, string(b))
 	})
-}
-
-func BenchmarkDecode(b *testing.B) {
-	var steps []llmtest.Step
-	for range 2000 {
-		steps = append(steps, llmtest.Text(" token"))
-	}
-	text := stream(append(steps, llmtest.Finish("stop"), llmtest.Usage(1000, 2000, 10), llmtest.DoneMark())...)
-	steps = []llmtest.Step{llmtest.CallHead(0, "c1", "write_file"), llmtest.CallArguments(0, `{"content":"`)}
-	for range 2000 {
-		steps = append(steps, llmtest.CallArguments(0, "line of code\\n"))
-	}
-	call := stream(append(steps, llmtest.CallArguments(0, `"}`), llmtest.Finish("tool_calls"), llmtest.DoneMark())...)
-	long := stream(llmtest.CallHead(0, "c1", "write_file"), llmtest.CallArguments(0, `{"content":"`+strings.Repeat("x", 4<<20)+`"}`), llmtest.Finish("tool_calls"))
-	for name, s := range map[string]string{"text": text, "call": call, "long line": long} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(s)))
-			b.ReportAllocs()
-			for b.Loop() {
-				d := &decoder{tell: func(llm.Chunk) bool { return true }, onEnd: func() {}, clean: func(s string) string { return s }}
-				if _, err := d.decode(strings.NewReader(s)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

@@ -19,6 +19,7 @@ type fault struct {
 	param   string // the parameter that it names
 	status  int    // an HTTP status inside the body
 	told    bool   // the body had a shape that only errors have
+	large   bool   // the request was large enough to be too long
 	after   time.Duration
 }
 
@@ -165,8 +166,10 @@ func (f fault) kind(status int) (llm.ErrorKind, bool) {
 		return llm.ErrRate, true
 	case hasAny(words, "too many tokens, please wait"):
 		return llm.ErrRate, true
-	case tooLong(words, f.code), status == http.StatusRequestEntityTooLarge && f.message == "":
+	case tooLong(words, f.code), f.message == "" && (status == http.StatusRequestEntityTooLarge || status == http.StatusBadRequest && f.large):
 		return llm.ErrContext, false
+	case status == 0 && hasAny(words, "unexpected endpoint"):
+		return llm.ErrNotFound, false
 	case status == http.StatusNotFound:
 		return llm.ErrNotFound, false
 	case status == http.StatusRequestTimeout:
@@ -191,6 +194,9 @@ func (f fault) kind(status int) (llm.ErrorKind, bool) {
 	return llm.ErrServer, true
 }
 
+// largeRequest is from how many bytes on a request that is refused without a word may be too long for the model.
+const largeRequest = 16 << 10
+
 var quotaWords = []string{"exceeded your current quota", "insufficient balance", "insufficient credit", "out of credits", "billing hard limit"}
 
 // tooLong says whether an error means that the prompt does not fit the model.
@@ -200,7 +206,7 @@ func tooLong(words, code string) bool {
 			"exceeds the context window", "context length exceeded", "context window exceeded", "exceed context size",
 			"maximum prompt length", "prompt too long", "input is too long", "reduce the length of the messages",
 			"exceeds the maximum number of tokens", "exceeded model token limit", "greater than the context length",
-			"longer than the model's context length", "exceeds the model's context", "request too large for model")
+			"longer than the model's context length", "no user query found", "exceeds the model's context", "request too large for model")
 }
 
 func hasAny(s string, words ...string) bool {

@@ -2,81 +2,162 @@ package openai
 
 import (
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 
 	"vitrine/llm"
+	"vitrine/llm/profile"
 )
 
-// habits is how one model of this endpoint differs from what we send at first. They are learned from refusals that name
-// a parameter, and then kept for the life of the client, so that a refusal is met once.
+// dialect is how one model of an endpoint is spoken to: what its profile says, and what refusals taught.
+type dialect struct {
+	profile.Profile
+	learned habits
+}
+
+// habits is how one model of this endpoint differs from its profile. They are learned from refusals that name a
+// parameter, and then kept (memory.go), so that a refusal is met once.
 type habits struct {
-	noStreamOptions bool // a habit of the endpoint, whatever the model
-	noTemperature   bool
-	limit           limit
-	replay          bool // wants its reasoning back
-	forgetful       bool // refused its reasoning; never try again
+	// Dropped are the fields of a request that are left out, sorted.
+	Dropped []string `json:"dropped,omitempty"`
+	// Role, Limit and Reasoning replace what the profile says.
+	Role      profile.Role      `json:"role,omitempty"`
+	Limit     profile.Limit     `json:"limit,omitempty"`
+	Reasoning profile.Reasoning `json:"reasoning,omitempty"`
+	// Settled says that Reasoning was refused both ways, so that no other way is tried any more.
+	Settled bool `json:"settled,omitempty"`
 }
 
-// limit is the parameter that bounds a reply.
-type limit int
-
-const (
-	limitMaxTokens limit = iota
-	limitMaxCompletionTokens
-	limitNone
-)
-
-// memory holds the habits of all models.
-type memory struct {
-	mu              sync.Mutex
-	noStreamOptions bool
-	models          map[string]habits
+// empty says whether nothing was learned.
+func (h habits) empty() bool {
+	return len(h.Dropped) == 0 && h.Role == "" && h.Limit == "" && h.Reasoning == "" && !h.Settled
 }
 
-func (m *memory) of(model string) habits {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h := m.models[model]
-	h.noStreamOptions = m.noStreamOptions
+// with gives h with what o has over it.
+func (h habits) with(o habits) habits {
+	for _, f := range o.Dropped {
+		h = h.without(f)
+	}
+	if o.Role != "" {
+		h.Role = o.Role
+	}
+	if o.Limit != "" {
+		h.Limit = o.Limit
+	}
+	if o.Reasoning != "" {
+		h.Reasoning = o.Reasoning
+	}
+	h.Settled = h.Settled || o.Settled
 	return h
 }
 
-// learn notes h, which a refusal of a request taught.
-func (m *memory) learn(model string, h habits) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.noStreamOptions = m.noStreamOptions || h.noStreamOptions
-	if m.models == nil {
-		m.models = map[string]habits{}
+// without gives h with one more field that is left out.
+func (h habits) without(field string) habits {
+	i, found := slices.BinarySearch(h.Dropped, field)
+	if !found {
+		h.Dropped = slices.Insert(slices.Clone(h.Dropped), i, field)
 	}
-	m.models[model] = h
+	return h
 }
 
-// adapt gives the habits that a refusal teaches, and whether it taught any: then the request is worth sending again.
-func (h habits) adapt(e *llm.Error, f fault, req llm.Request) (habits, bool) {
+// sends says whether a field goes out.
+func (d dialect) sends(field string) bool { return !slices.Contains(d.learned.Dropped, field) }
+
+func (d dialect) systemRole() profile.Role {
+	if d.learned.Role != "" {
+		return d.learned.Role
+	}
+	return d.SystemRole
+}
+
+func (d dialect) limit() profile.Limit {
+	if d.learned.Limit != "" {
+		return d.learned.Limit
+	}
+	return d.TokenLimit
+}
+
+func (d dialect) reasoning() profile.Reasoning {
+	if d.learned.Reasoning != "" {
+		return d.learned.Reasoning
+	}
+	return d.Reasoning
+}
+
+// lesson is what a refusal taught: the habits to add, whether they hold for all models of the endpoint, and in a few words
+// what is done from now on.
+type lesson struct {
+	habits   habits
+	endpoint bool
+	what     string
+}
+
+// adapt gives what a refusal teaches, and whether it taught anything: then the request is worth sending again.
+func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 	if e.Kind != llm.ErrRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return h, false
+		return lesson{}, false
 	}
 	words := strings.ToLower(f.message)
 	names := func(param string) bool {
 		return strings.HasPrefix(f.param, param) || strings.Contains(words, param)
 	}
-	switch {
-	case !h.noStreamOptions && (names("stream_options") || names("include_usage")):
-		h.noStreamOptions = true
-	case names("reasoning") && h.replay:
-		h.replay, h.forgetful = false, true
-	case names("reasoning") && !h.forgetful && hasReasoning(req):
-		h.replay = true
-	case !h.noTemperature && req.Temperature != nil && names("temperature"):
-		h.noTemperature = true
-	case h.limit < limitNone && req.MaxTokens > 0 && unsupported(words, f.code) && (names("max_tokens") || names("max_completion_tokens")):
-		h.limit++
-	default:
-		return h, false
+	drop := func(field string, endpoint bool) (lesson, bool) {
+		return lesson{habits: habits{}.without(field), endpoint: endpoint, what: field + " is left out"}, true
 	}
-	return h, true
+	switch {
+	case d.StreamUsage && d.sends(fieldStreamOptions) && (names(fieldStreamOptions) || names("include_usage")):
+		return drop(fieldStreamOptions, true)
+	case names("reasoning") && !d.learned.Settled:
+		if l, ok := d.think(words, req); ok {
+			return l, true
+		}
+	case d.systemRole() == profile.RoleDeveloper && names("developer"):
+		return lesson{habits: habits{Role: profile.RoleSystem}, endpoint: true, what: "instructions have the role system"}, true
+	case req.Temperature != nil && d.Temperature && d.sends(fieldTemperature) && names(fieldTemperature):
+		return drop(fieldTemperature, false)
+	case req.MaxTokens > 0 && d.limit() != profile.LimitNone && unsupported(words, f.code) && (names("max_tokens") || names("max_completion_tokens")):
+		return d.otherLimit(), true
+	}
+	for _, field := range d.added() {
+		if names(field) {
+			return drop(field, true)
+		}
+	}
+	return lesson{}, false
+}
+
+// think changes what is sent of the reasoning. A server that misses it gets it, then in every message; one that does not
+// want it gets none.
+func (d dialect) think(words string, req llm.Request) (lesson, bool) {
+	misses := hasAny(words, "must be", "missing", "required", "passed back", "pass back", "expected")
+	told := func(r profile.Reasoning, settled bool, what string) (lesson, bool) {
+		return lesson{habits: habits{Reasoning: r, Settled: settled}, what: what}, true
+	}
+	switch now := d.reasoning(); {
+	case now == profile.ReasoningDrop && d.hasReasoning(req):
+		return told(profile.ReasoningReply, false, "reasoning goes back to the model")
+	case now == profile.ReasoningReply && misses, now == profile.ReasoningDrop && misses:
+		return told(profile.ReasoningFill, false, "every reply goes back with a field for reasoning")
+	case now != profile.ReasoningDrop:
+		return told(profile.ReasoningDrop, true, "reasoning does not go back")
+	}
+	return lesson{}, false
+}
+
+// otherLimit takes the other name for the limit of a reply, and then none.
+func (d dialect) otherLimit() lesson {
+	next := profile.LimitNone
+	if d.learned.Limit == "" {
+		next = profile.LimitMaxCompletionTokens
+		if d.TokenLimit == next {
+			next = profile.LimitMaxTokens
+		}
+	}
+	what := "the limit of a reply is sent as " + string(next)
+	if next == profile.LimitNone {
+		what = "no limit of a reply is sent"
+	}
+	return lesson{habits: habits{Limit: next}, what: what}
 }
 
 // unsupported tells a parameter that a server does not know from one whose value it does not like.
@@ -85,10 +166,11 @@ func unsupported(words, code string) bool {
 		hasAny(words, "unsupported", "not support", "unknown", "unrecogni", "not permitted", "not allowed", "unexpected", "use 'max_completion_tokens'")
 }
 
-func hasReasoning(req llm.Request) bool {
+// hasReasoning says whether the request holds reasoning that could go back.
+func (d dialect) hasReasoning(req llm.Request) bool {
 	for _, m := range req.Messages {
-		fields := fieldsOf(m.Extra)
-		if fields["reasoning"] != nil || fields["reasoning_content"] != nil {
+		fields, mine := ownFields(m.Extra, d.Family, "")
+		if mine && (fields["reasoning"] != nil || fields["reasoning_content"] != nil) {
 			return true
 		}
 	}

@@ -2,8 +2,9 @@
 //
 // A Client encodes a request (request.go), sends it (transport.go), splits the answer into events (sse.go) and assembles
 // the reply (decode.go, calls.go, usage.go). Servers differ in what they take and in what they send. What they take is
-// learned from refusals that name a parameter (habits.go); what they send is decoded by two rules: what arrived counts
-// more than the finish reason, index or usage that came with it, and a status of 200 proves nothing. Errors in all their
+// said by a profile (llm/profile) and learned from refusals that name a parameter (habits.go, memory.go); what they send is
+// decoded by two rules: what arrived counts more than the finish reason, index or usage that came with it, and a status of
+// 200 proves nothing. What a server did that its user may want to change is told in notes (notes.go). Errors in all their
 // shapes become *llm.Error (errors.go). Nothing here retries what time may cure; that is for llm.Retry.
 package openai
 
@@ -18,9 +19,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"vitrine/llm"
+	"vitrine/llm/profile"
 )
 
 // Defaults of Config.
@@ -52,6 +55,12 @@ type Config struct {
 	// FirstByteTimeout bounds the time from the request to the first byte of the answer's body; 0 is
 	// DefaultFirstByteTimeout. How long a stream may last is not bounded; for silence within it see llm.Watchdog.
 	FirstByteTimeout time.Duration
+	// Profiles are the known profiles; the zero Set stands for profile.Builtin. Profile names the one to use; empty chooses
+	// by BaseURL and model.
+	Profiles profile.Set
+	Profile  string
+	// Memory is what servers refused before; nil remembers for the life of the client.
+	Memory *Memory `json:"-"`
 }
 
 // Client is an llm.Client for one endpoint. It is safe for concurrent use.
@@ -59,10 +68,11 @@ type Client struct {
 	http      *http.Client
 	base      *url.URL
 	bad       error // why no request can be sent
-	authorize func(http.Header)
+	authorize func(http.Header, profile.Auth)
 	clean     func(string) string
 	firstByte time.Duration
-	memory    memory
+	profiles  *profiles
+	memory    *Memory
 }
 
 // New makes a client. A Config that cannot work makes one whose requests fail with a message that says why.
@@ -70,7 +80,11 @@ func New(cfg Config) *Client {
 	key := strings.TrimSpace(cfg.Key)
 	base, err := parseBase(cfg.BaseURL)
 	secrets := secretsOf(key, base, cfg.Header)
-	c := &Client{base: base, bad: err, firstByte: cfg.FirstByteTimeout}
+	c := &Client{base: base, bad: err, firstByte: cfg.FirstByteTimeout, memory: cfg.Memory}
+	c.profiles = &profiles{set: cfg.Profiles, name: cfg.Profile, base: base.String()}
+	if c.memory == nil {
+		c.memory = NewMemory("")
+	}
 	if c.bad == nil && strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7F }) {
 		c.bad = &llm.Error{Kind: llm.ErrAuth, Message: "the API key holds control characters"}
 	}
@@ -79,11 +93,15 @@ func New(cfg Config) *Client {
 	}
 	header := cfg.Header.Clone()
 	// The key lives in closures only: whatever prints a Client cannot print it.
-	c.authorize = func(h http.Header) {
+	c.authorize = func(h http.Header, how profile.Auth) {
 		for name, values := range header {
 			h[name] = values
 		}
-		if key != "" {
+		switch {
+		case key == "":
+		case how == profile.AuthAPIKey:
+			h.Set("Api-Key", key)
+		default:
 			h.Set("Authorization", "Bearer "+key)
 		}
 	}
@@ -118,25 +136,57 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 	if c.bad != nil {
 		return c.bad
 	}
+	where := endpointOf(c.base)
+	var notes []llm.Note
 	for {
-		h := c.memory.of(req.Model)
-		body, err := encode(req, h, c.base.Host)
+		d := dialect{c.profiles.of(req.Model), c.memory.of(where, req.Model)}
+		body, err := encode(req, d)
 		if err != nil {
 			return &llm.Error{Kind: llm.ErrRejected, Host: c.base.Host, Message: "the request cannot be encoded", Err: err}
 		}
-		x := c.begin(ctx)
+		x := c.begin(ctx, d)
+		x.request, x.size, x.notes = req, len(body), notes
 		err = x.converse(body, tell)
 		x.end()
 		var refused *refusal
 		if !errors.As(err, &refused) {
 			return err
 		}
-		learned, ok := h.adapt(refused.what, refused.fault, req)
+		l, ok := d.adapt(refused.what, refused.fault, req)
 		if !ok {
 			return refused.what
 		}
-		c.memory.learn(req.Model, learned)
+		c.memory.learn(where, req.Model, l)
+		notes = append(notes, noteLearned(c.base.Host, l, refused.what))
 	}
+}
+
+// profiles finds the profile of each model, once.
+type profiles struct {
+	name, base string
+
+	mu    sync.Mutex
+	set   profile.Set
+	found map[string]profile.Profile
+}
+
+// maxFound bounds the models whose profile is kept.
+const maxFound = 64
+
+func (p *profiles) of(model string) profile.Profile {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if found, ok := p.found[model]; ok {
+		return found
+	}
+	if len(p.set.Names()) == 0 {
+		p.set = profile.Builtin()
+	}
+	if len(p.found) >= maxFound || p.found == nil {
+		p.found = map[string]profile.Profile{}
+	}
+	p.found[model] = p.set.Choose(p.name, p.base, model).Profile
+	return p.found[model]
 }
 
 // refusal is an error of the server before any stream, with what the server said in full.
@@ -149,7 +199,7 @@ func (r *refusal) Error() string { return r.what.Error() }
 
 // converse sends the body and plays the answer.
 func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
-	r, err := x.request(http.MethodPost, "chat/completions", body)
+	r, err := x.post("chat/completions", body)
 	if err != nil {
 		return x.fail(err)
 	}
@@ -162,12 +212,13 @@ func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return x.refused(resp)
 	}
-	d := &decoder{tell: tell, origin: x.client.base.Host, clean: x.client.clean, onEnd: x.limitRest}
+	d := &decoder{tell: tell, dialect: &x.dialect, request: &x.request, clean: x.client.clean, onEnd: x.ended}
 	done, err := d.decode(x.alive(resp.Body))
 	if err != nil {
 		return x.fail(err)
 	}
 	x.drain(resp.Body)
+	done.Notes = append(append(x.notes, x.buffered(d)...), done.Notes...)
 	tell(llm.Chunk{Done: done})
 	return nil
 }
@@ -178,12 +229,12 @@ func (x *exchange) refused(resp *http.Response) error {
 	defer stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStray)) // a part of an error says more than none
 	f := parseFault(body)
-	f.after = retryAfter(resp.Header, time.Now())
+	f.after, f.large = retryAfter(resp.Header, time.Now()), x.size > largeRequest
 	if to := resp.Header.Get("Location"); resp.StatusCode < 400 && to != "" {
 		f.message = "the server redirects to " + to + "; set the base URL to where it really is"
 	}
 	e := f.err(resp.StatusCode, x.client.clean)
-	e.Host = x.client.base.Host
+	x.sign(e)
 	return &refusal{what: e, fault: f}
 }
 
@@ -198,7 +249,7 @@ func (x *exchange) fail(err error) error {
 	case errors.Is(cause, errFirstByte):
 		return &llm.Error{Kind: llm.ErrTimeout, Host: host, Message: fmt.Sprintf("no answer within %s", x.client.firstByte), Retryable: true}
 	case errors.As(err, &e):
-		e.Host = host
+		x.sign(e)
 		return e
 	case errors.As(err, &read):
 		return &llm.Error{Kind: llm.ErrCut, Host: host, Message: x.client.clean("the connection broke within the reply: " + read.err.Error()),
@@ -207,12 +258,22 @@ func (x *exchange) fail(err error) error {
 	return x.client.connectError(err)
 }
 
+// sign puts the host and what to change there on an error.
+func (x *exchange) sign(e *llm.Error) {
+	e.Host = x.client.base.Host
+	code := string(e.Kind)
+	if e.Kind == llm.ErrContext {
+		code = "overflow"
+	}
+	e.Hint = x.dialect.Hints[code]
+}
+
 // Models lists the ids of the models that the server offers, as it orders them.
 func (c *Client) Models(ctx context.Context) ([]string, error) {
 	if c.bad != nil {
 		return nil, c.bad
 	}
-	x := c.begin(ctx)
+	x := c.begin(ctx, dialect{Profile: c.profiles.of("")})
 	defer x.end()
 	ids, err := x.models()
 	if err != nil && ctx.Err() != nil {
@@ -226,7 +287,7 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 }
 
 func (x *exchange) models() ([]string, error) {
-	r, err := x.request(http.MethodGet, "models", nil)
+	r, err := x.get("models")
 	if err != nil {
 		return nil, x.fail(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"vitrine/llm"
 	"vitrine/llm/llmtest"
+	"vitrine/llm/profile"
 )
 
 func sys(s string) llm.Message {
@@ -37,7 +38,7 @@ func toolCall(id, args string) llm.ToolCall { return llm.ToolCall{ID: id, Name: 
 // body encodes messages and gives the messages on the wire.
 func body(t testing.TB, h habits, messages ...llm.Message) string {
 	t.Helper()
-	b, err := encode(llm.Request{Model: "m", Messages: messages}, h, "h")
+	b, err := encode(llm.Request{Model: "m", Messages: messages}, generic(h))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestMessages(t *testing.T) {
 			}
 		})
 	}
-	replayed := body(t, habits{replay: true}, user("u"), extra(`{"vitrine_origin":"h","reasoning_content":"r"}`, said("t")))
+	replayed := body(t, habits{Reasoning: profile.ReasoningReply}, user("u"), extra(`{"vitrine_origin":"h","reasoning_content":"r"}`, said("t")))
 	if want := `[{"role":"user","content":"u"},{"role":"assistant","content":"t","reasoning_content":"r"}]`; replayed != want {
 		t.Errorf("replayed %s", replayed)
 	}
@@ -119,7 +120,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	b := builder{tools: map[string]bool{"server.tool": true}}
+	b := builder{dialect: generic(habits{}), tools: map[string]bool{"server.tool": true}}
 	for in, want := range map[string]string{
 		"read_file": "read_file", "server.tool": "server.tool", "functions.read_file": "functions_read_file", "read_file ": "read_file_",
 		"": "unknown", "\x1b[31m": "__31m", "工具": "__", strings.Repeat("n", 5000): strings.Repeat("n", 64),
@@ -138,16 +139,16 @@ func TestBody(t *testing.T) {
 		`{"type":"function","function":{"name":"b","parameters":{"type":"object","properties":{}}}}],"messages":[{"role":"user","content":"u"}],`
 	for want, h := range map[string]habits{
 		`"temperature":0,"max_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`:            {},
-		`"temperature":0,"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`: {limit: limitMaxCompletionTokens},
-		`"stream":true}`: {limit: limitNone, noTemperature: true, noStreamOptions: true},
+		`"temperature":0,"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true}}`: {Limit: profile.LimitMaxCompletionTokens},
+		`"stream":true}`: {Limit: profile.LimitNone, Dropped: []string{"stream_options", "temperature"}},
 	} {
-		got, err := encode(req, h, "h")
+		got, err := encode(req, generic(h))
 		if d := cmp.Diff(front+want, string(got)); err != nil || d != "" {
 			t.Errorf("%v (-want +got):\n%s", err, d)
 		}
 	}
 	req.Tools[0].Schema = json.RawMessage(`{`)
-	if _, err := encode(req, habits{}, "h"); err == nil {
+	if _, err := encode(req, generic(habits{})); err == nil {
 		t.Error("a schema that is no JSON was encoded")
 	}
 }
@@ -164,7 +165,7 @@ func TestHistoryProperty(t *testing.T) {
 			history = append(history, memo(odd.Draw(t, "memory text")))
 		}
 		wire := func() string {
-			b, err := encode(llm.Request{Model: odd.Draw(t, "model"), Messages: history}, habits{replay: true}, "h")
+			b, err := encode(llm.Request{Model: odd.Draw(t, "model"), Messages: history}, generic(habits{Reasoning: profile.ReasoningReply}))
 			if err != nil {
 				t.Fatal(err)
 			}

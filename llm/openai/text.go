@@ -123,9 +123,19 @@ type object struct {
 	quoted, escaped  bool
 }
 
-func (o *object) feed(s string) {
-	for i := 0; i < len(s); i++ {
-		o.byte(s[i])
+func (o *object) feed(s []byte) {
+	for len(s) > 0 {
+		if o.quoted && !o.escaped { // most of the text is within quotes
+			n := 0
+			for n < len(s) && s[n] != '"' && s[n] != '\\' {
+				n++
+			}
+			if s = s[n:]; len(s) == 0 {
+				return
+			}
+		}
+		o.byte(s[0])
+		s = s[1:]
 	}
 }
 

@@ -101,17 +101,24 @@ var errFirstByte = errors.New("no first byte")
 
 // exchange is one request and its answer. Its context ends with that of the caller, or when a limit is reached.
 type exchange struct {
-	client *Client
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	client  *Client
+	dialect dialect
+	request llm.Request
+	size    int // of the body, in bytes
+	notes   []llm.Note
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	began   time.Time
+	first   time.Time // the first byte of the answer's body
+	last    time.Time // the reason for the end
 
 	mu    sync.Mutex
 	stops []func() bool
 }
 
 // begin starts the time to the first byte.
-func (c *Client) begin(ctx context.Context) *exchange {
-	x := &exchange{client: c}
+func (c *Client) begin(ctx context.Context, d dialect) *exchange {
+	x := &exchange{client: c, dialect: d, began: time.Now()}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.within(c.firstByte, errFirstByte)
 	return x
@@ -143,7 +150,10 @@ func (x *exchange) stopTimers() {
 
 // alive makes a reader whose first byte ends the wait for it.
 func (x *exchange) alive(src io.Reader) io.Reader {
-	return &firstByteReader{src: src, first: x.stopTimers}
+	return &firstByteReader{src: src, first: func() {
+		x.first = time.Now()
+		x.stopTimers()
+	}}
 }
 
 type firstByteReader struct {
@@ -160,8 +170,11 @@ func (r *firstByteReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitRest bounds what comes after the end of the reply, for servers that never close the stream.
-func (x *exchange) limitRest() { x.within(afterFinish, context.Canceled) }
+// ended notes the end of the reply and bounds what comes after it, for servers that never close the stream.
+func (x *exchange) ended() {
+	x.last = time.Now()
+	x.within(afterFinish, context.Canceled)
+}
 
 // drain reads the end of the body, if it is there, so that the connection can serve the next request.
 func (x *exchange) drain(body io.Reader) {
@@ -169,18 +182,34 @@ func (x *exchange) drain(body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, 4<<10) // the reply is complete, whatever follows
 }
 
-func (x *exchange) request(method, path string, body []byte) (*http.Request, error) {
+func (x *exchange) post(path string, body []byte) (*http.Request, error) {
+	r, err := x.make(http.MethodPost, path, body)
+	if err == nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r, err
+}
+
+func (x *exchange) get(path string) (*http.Request, error) { return x.make(http.MethodGet, path, nil) }
+
+func (x *exchange) make(method, path string, body []byte) (*http.Request, error) {
 	u := *x.client.base
 	u.Path += "/" + path
+	if len(x.dialect.Query) > 0 {
+		q := u.Query()
+		for name, value := range x.dialect.Query {
+			if !q.Has(name) {
+				q.Set(name, value)
+			}
+		}
+		u.RawQuery = q.Encode()
+	}
 	r, err := http.NewRequestWithContext(x.ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	x.client.authorize(r.Header)
+	x.client.authorize(r.Header, x.dialect.Auth)
 	r.Header.Set("User-Agent", "vitrine")
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
 	return r, nil
 }
 

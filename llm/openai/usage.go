@@ -2,6 +2,8 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"vitrine/llm"
 )
@@ -49,6 +51,51 @@ type wireUsage struct {
 	CacheRead   count `json:"cache_read_input_tokens"`
 	CacheCreate count `json:"cache_creation_input_tokens"`
 	Cost        money `json:"cost"` // OpenRouter
+	raw         json.RawMessage
+}
+
+// UnmarshalJSON keeps the report as it came, for the places that a profile names. A field of another type than expected is
+// left out.
+func (w *wireUsage) UnmarshalJSON(raw []byte) error {
+	type plain wireUsage
+	_ = json.Unmarshal(raw, (*plain)(w)) // see above
+	w.raw = slices.Clone(raw)
+	return nil
+}
+
+// at reads the count at a dotted place.
+func (w *wireUsage) at(place string) *int {
+	switch place {
+	case "prompt_tokens_details.cached_tokens":
+		return w.PromptMore.Cached.n
+	case "prompt_cache_hit_tokens":
+		return w.CacheHit.n
+	case "cached_tokens":
+		return w.Cached.n
+	case "cache_read_input_tokens":
+		return w.CacheRead.n
+	}
+	value := w.raw
+	for name := range strings.SplitSeq(place, ".") {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(value, &fields) != nil || fields[name] == nil {
+			return nil
+		}
+		value = fields[name]
+	}
+	var c count
+	_ = c.UnmarshalJSON(value) // never fails
+	return c.n
+}
+
+// cached gives the count of cached tokens from the first place that has one.
+func (w *wireUsage) cached(places []string) *int {
+	for _, place := range places {
+		if n := w.at(place); n != nil {
+			return n
+		}
+	}
+	return nil
 }
 
 // use notes a report. Reports grow, so that the latest of each count holds; they are never added up.
@@ -69,13 +116,18 @@ func (d *decoder) use(w *wireUsage) {
 		}
 		prompt = &sum
 	}
+	cached := w.cached(d.dialect.CachedTokens)
+	if d.dialect.CachedApart && w.Prompt.n != nil && cached != nil {
+		sum := *w.Prompt.n + *cached
+		prompt = &sum
+	}
 	for _, f := range []struct {
 		to   **int
 		from []*int
 	}{
 		{&d.usage.Prompt, []*int{prompt}},
 		{&d.usage.Completion, []*int{w.Completion.n, w.Output.n}},
-		{&d.usage.Cached, []*int{w.PromptMore.Cached.n, w.CacheHit.n, w.Cached.n, w.CacheRead.n}},
+		{&d.usage.Cached, []*int{cached}},
 		{&d.usage.Reasoning, []*int{w.CompletionMore.Reasoning.n}},
 	} {
 		for _, n := range f.from {

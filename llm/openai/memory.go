@@ -1,0 +1,231 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Bounds of what is remembered. What is older is asked anew, since servers are updated.
+const (
+	maxEndpoints = 64
+	maxModels    = 64 // of one endpoint
+	maxDropped   = 32
+	maxMemory    = 1 << 20 // bytes of the file
+	keepHabits   = 30 * 24 * time.Hour
+)
+
+// Memory remembers what servers refused, so that a refusal is met once: for the life of the program, and over restarts
+// when it has a file. It holds addresses without user, password or query, names of models and names of fields; no text of
+// a server and no key. It is safe for concurrent use; processes that share a file see what the others learned when they
+// start, or learn something themselves.
+type Memory struct {
+	path string
+	now  func() time.Time
+
+	mu  sync.Mutex
+	all map[string]map[string]learnedEntry // by endpoint, then by model; "" holds for all models
+}
+
+// learnedEntry is what was learned of one model.
+type learnedEntry struct {
+	habits
+	At time.Time `json:"at"`
+}
+
+// memoryFile is the file's content.
+type memoryFile struct {
+	Version   int                                `json:"version"`
+	Endpoints map[string]map[string]learnedEntry `json:"endpoints"`
+}
+
+// NewMemory makes a memory that is kept in a file; an empty path keeps it for the life of the program only. A file that
+// cannot be read counts as empty: all that is lost is a request that is refused once more.
+func NewMemory(path string) *Memory {
+	m := &Memory{path: path, now: time.Now}
+	m.all, _ = m.read() // see above
+	return m
+}
+
+// Learned is something that a server refused.
+type Learned struct {
+	Endpoint string
+	// Model is empty when it holds for all of the endpoint's models.
+	Model string
+	// What is done since, in a few words each.
+	What []string
+	At   time.Time
+}
+
+// List tells what is remembered, by endpoint and model.
+func (m *Memory) List() []Learned {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Learned
+	for _, endpoint := range slices.Sorted(maps.Keys(m.all)) {
+		models := m.all[endpoint]
+		for _, model := range slices.Sorted(maps.Keys(models)) {
+			out = append(out, Learned{Endpoint: endpoint, Model: model, What: models[model].words(), At: models[model].At})
+		}
+	}
+	return out
+}
+
+// words tells what is done.
+func (h habits) words() []string {
+	var out []string
+	for _, f := range h.Dropped {
+		out = append(out, f+" is left out")
+	}
+	if h.Role != "" {
+		out = append(out, "instructions have the role "+string(h.Role))
+	}
+	if h.Limit != "" {
+		out = append(out, "limit of a reply: "+string(h.Limit))
+	}
+	if h.Reasoning != "" {
+		out = append(out, "reasoning: "+string(h.Reasoning))
+	}
+	return out
+}
+
+// of gives what is known of a model.
+func (m *Memory) of(endpoint, model string) habits {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	models := m.all[endpoint]
+	return models[""].habits.with(models[model].habits)
+}
+
+// learn adds what a refusal taught. The file is written at once; when it cannot be, the memory lasts as long as the program.
+func (m *Memory) learn(endpoint, model string, l lesson) {
+	if l.endpoint {
+		model = ""
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.path != "" {
+		if others, err := m.read(); err == nil { // another process may have learned
+			for e, models := range others {
+				for name, theirs := range models {
+					if mine, ok := m.all[e][name]; !ok || theirs.At.After(mine.At) {
+						m.put(e, name, theirs)
+					}
+				}
+			}
+		}
+	}
+	h := m.all[endpoint][model].habits.with(l.habits)
+	if len(h.Dropped) > maxDropped {
+		h.Dropped = h.Dropped[:maxDropped]
+	}
+	m.put(endpoint, model, learnedEntry{habits: h, At: m.now().UTC().Truncate(time.Second)})
+	if m.path != "" {
+		_ = m.write() // see above
+	}
+}
+
+// put notes an entry, forgetting the oldest when there are too many.
+func (m *Memory) put(endpoint, model string, e learnedEntry) {
+	if m.all == nil {
+		m.all = map[string]map[string]learnedEntry{}
+	}
+	models := m.all[endpoint]
+	if models == nil {
+		for len(m.all) >= maxEndpoints {
+			delete(m.all, oldest(m.all, newest))
+		}
+		models = map[string]learnedEntry{}
+		m.all[endpoint] = models
+	}
+	if _, ok := models[model]; !ok {
+		for len(models) >= maxModels {
+			delete(models, oldest(models, func(e learnedEntry) time.Time { return e.At }))
+		}
+	}
+	models[model] = e
+}
+
+func newest(models map[string]learnedEntry) (at time.Time) {
+	for _, e := range models {
+		if e.At.After(at) {
+			at = e.At
+		}
+	}
+	return at
+}
+
+// oldest gives the key of the entry with the earliest time, the first by name among equals.
+func oldest[V any](m map[string]V, at func(V) time.Time) string {
+	keys := slices.Sorted(maps.Keys(m))
+	return slices.MinFunc(keys, func(a, b string) int { return at(m[a]).Compare(at(m[b])) })
+}
+
+var fieldName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+// read reads the file. What is too old or makes no sense is left out.
+func (m *Memory) read() (map[string]map[string]learnedEntry, error) {
+	if m.path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(m.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look at the memory of endpoints: %w", err)
+	case !info.Mode().IsRegular() || info.Size() > maxMemory:
+		return nil, errors.New("the memory of endpoints is no file of ours")
+	}
+	b, err := os.ReadFile(m.path)
+	if err != nil {
+		return nil, fmt.Errorf("read the memory of endpoints: %w", err)
+	}
+	var f memoryFile
+	if err := json.Unmarshal(b, &f); err != nil || f.Version != 1 {
+		return nil, errors.New("the memory of endpoints is no file of ours")
+	}
+	kept := &Memory{}
+	for endpoint, models := range f.Endpoints {
+		for model, e := range models {
+			e.Dropped = slices.DeleteFunc(e.Dropped, func(s string) bool { return !fieldName.MatchString(s) })
+			slices.Sort(e.Dropped)
+			if age := m.now().Sub(e.At); age < keepHabits && age > -keepHabits && len(e.Dropped) <= maxDropped && !e.empty() {
+				kept.put(endpoint, model, e)
+			}
+		}
+	}
+	return kept.all, nil
+}
+
+// write replaces the file as a whole, readable by its owner alone.
+func (m *Memory) write() error {
+	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all}, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode the memory of endpoints: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*")
+	if err != nil {
+		return fmt.Errorf("write the memory of endpoints: %w", err)
+	}
+	_, err = tmp.Write(append(b, '\n'))
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), m.path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the memory of endpoints: %w", errors.Join(err, os.Remove(tmp.Name())))
+	}
+	return nil
+}
+
+// endpointOf names an endpoint without what may be secret.
+func endpointOf(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }

@@ -1,0 +1,186 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vitrine/llm/llmtest"
+	"vitrine/llm/profile"
+)
+
+func without(field string) lesson { return lesson{habits: habits{}.without(field)} }
+
+// B110: what a server refused is known after a restart, for that endpoint alone, and the file holds no secret.
+func TestMemoryOverRestarts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoints.json")
+	srv := llmtest.NewServer()
+	defer srv.Close()
+	srv.Handle(func(r llmtest.Request) llmtest.Reply {
+		if r.Fields["stream_options"] != nil {
+			return llmtest.Refuse(400, `{"error":{"message":"Unknown parameter: stream_options `+testKey+`"}}`)
+		}
+		return llmtest.Answer("ok")
+	})
+	open := func() *Client {
+		return New(Config{BaseURL: strings.Replace(srv.URL(), "http://", "http://user:hunter22@", 1) + "?key=query-secret", Key: testKey, Memory: NewMemory(path)})
+	}
+	for n, want := range []int{2, 3, 4} {
+		c := open()
+		reply, err := ask(t, c)
+		c.Close()
+		if got := len(srv.Requests()); err != nil || got != want {
+			t.Fatalf("start %d: %v after %d requests, want %d", n, err, got, want)
+		}
+		if noted := len(reply.Notes) == 1 && reply.Notes[0].Code == "refused" && strings.Contains(reply.Notes[0].Message, "stream_options is left out"); noted != (n == 0) {
+			t.Errorf("start %d: notes %+v", n, reply.Notes)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{testKey, "hunter22", "query-secret", "Unknown"} {
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%q is in %s", secret, b)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	list := NewMemory(path).List()
+	if len(list) != 1 || list[0].Endpoint != srv.URL() || list[0].Model != "" || cmp.Diff([]string{"stream_options is left out"}, list[0].What) != "" {
+		t.Errorf("listed %+v", list)
+	}
+	other := dialect{profile.Profile{StreamUsage: true}, NewMemory(path).of("http://elsewhere/v1", "m")}
+	if !other.sends("stream_options") {
+		t.Error("another endpoint is spoken to in the same way")
+	}
+}
+
+func TestMemoryKeepsToBounds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoints.json")
+	m := NewMemory(path)
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	m.now = func() time.Time { at = at.Add(time.Second); return at }
+	for i := range maxEndpoints + 3 {
+		m.learn(fmt.Sprintf("http://h%02d", i), "m", without("f"))
+	}
+	for i := range maxModels + 3 {
+		m.learn("http://many", fmt.Sprintf("m%02d", i), without("f"))
+	}
+	for i := range maxDropped + 3 {
+		m.learn("http://many", "all", without(fmt.Sprintf("f%02d", i)))
+	}
+	if len(m.all) != maxEndpoints || m.all["http://h00"] != nil || m.all[fmt.Sprintf("http://h%02d", maxEndpoints+2)] == nil {
+		t.Errorf("%d endpoints, the oldest is kept: %v", len(m.all), m.all["http://h00"] != nil)
+	}
+	if models := m.all["http://many"]; len(models) != maxModels || len(models["all"].Dropped) != maxDropped {
+		t.Errorf("%d models, %d fields", len(models), len(models["all"].Dropped))
+	}
+	again := &Memory{path: path, now: m.now}
+	all, err := again.read()
+	if d := cmp.Diff(m.all, all, cmp.AllowUnexported(learnedEntry{})); err != nil || d != "" {
+		t.Errorf("read back: %v\n%s", err, d)
+	}
+	at = at.Add(keepHabits)
+	if all, err := again.read(); err != nil || len(all) != 0 {
+		t.Errorf("after a month %d endpoints are known, %v", len(all), err)
+	}
+}
+
+// Two processes share the file: what one learns does not undo what the other did.
+func TestMemoryIsShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoints.json")
+	a, b := NewMemory(path), NewMemory(path)
+	a.learn("http://a", "m", without("x"))
+	b.learn("http://b", "", lesson{habits: habits{Role: profile.RoleSystem, Reasoning: profile.ReasoningFill, Settled: true, Limit: profile.LimitNone}})
+	a.learn("http://a", "m", without("w"))
+	got := NewMemory(path)
+	if d := cmp.Diff(habits{Dropped: []string{"w", "x"}}, got.of("http://a", "m")); d != "" {
+		t.Errorf("a:\n%s", d)
+	}
+	if d := cmp.Diff(habits{Role: "system", Reasoning: "fill", Settled: true, Limit: "none"}, got.of("http://b", "any model")); d != "" {
+		t.Errorf("b:\n%s", d)
+	}
+	want := []string{"instructions have the role system", "limit of a reply: none", "reasoning: fill"}
+	if d := cmp.Diff(want, got.List()[1].What); d != "" {
+		t.Errorf("listed:\n%s", d)
+	}
+	left, err := filepath.Glob(path + ".*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A file that is none of ours, or cannot be written, costs no more than a refusal that is met again.
+func TestMemoryWithoutFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"no JSON": "{", "other version": `{"version":2,"endpoints":{"http://a":{"":{"dropped":["x"],"at":"2999-01-01T00:00:00Z"}}}}`, "huge": strings.Repeat(" ", maxMemory+1),
+		"odd names": `{"version":1,"endpoints":{"http://a":{"":{"dropped":["a b","\u001b[31m"],"at":"` + time.Now().UTC().Format(time.RFC3339) + `"}}}}`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m := NewMemory(path)
+		if len(m.all) != 0 {
+			t.Errorf("%s: knows %v", name, m.all)
+		}
+		m.learn("http://a", "m", without("y"))
+		if got := NewMemory(path).of("http://a", "m"); len(got.Dropped) != 1 {
+			t.Errorf("%s: after a lesson %+v", name, got)
+		}
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "none", "endpoints.json")} {
+		m := NewMemory(path)
+		m.learn("http://a", "m", without("y"))
+		if got := m.of("http://a", "m"); len(got.Dropped) != 1 {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if b, err := json.Marshal(memoryFile{Version: 1}); err != nil || string(b) != `{"version":1,"endpoints":null}` {
+		t.Errorf("%s %v", b, err)
+	}
+}
+
+// A refusal is met once, whatever field a profile adds: B110, and rule 28.
+func TestAddedFieldsAreDropped(t *testing.T) {
+	set, err := profile.Parse([]byte("[profile.mine]\nbody = { parallel_tool_calls = false, tool_choice = 'required', seed = 7 }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := llmtest.NewServer()
+	defer srv.Close()
+	c := New(Config{BaseURL: srv.URL(), Profiles: set, Profile: "mine"})
+	defer c.Close()
+	srv.Handle(func(r llmtest.Request) llmtest.Reply {
+		for _, f := range []string{"parallel_tool_calls", "tool_choice"} {
+			if r.Fields[f] != nil {
+				return llmtest.Refuse(400, `{"error":{"message":"`+f+` is not supported"}}`)
+			}
+		}
+		return llmtest.Answer("ok")
+	})
+	for _, want := range []int{3, 4} {
+		reply, err := ask(t, c)
+		if n := len(srv.Requests()); err != nil || n != want {
+			t.Fatalf("%v after %d requests, want %d", err, n, want)
+		}
+		if want == 3 && (len(reply.Notes) != 2 || reply.Notes[0].Code != noteRefused) {
+			t.Errorf("notes %+v", reply.Notes)
+		}
+	}
+	requests := srv.Requests()
+	if string(requests[0].Fields["parallel_tool_calls"]) != "false" || string(requests[3].Fields["seed"]) != "7" || requests[3].Fields["tool_choice"] != nil {
+		t.Errorf("sent %s, then %s", requests[0].Body, requests[3].Body)
+	}
+}

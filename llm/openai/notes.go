@@ -1,0 +1,95 @@
+package openai
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"vitrine/llm"
+)
+
+// The codes of notes; a profile has a hint for each.
+const (
+	noteRefused   = "refused"    // the server refused a field of the request
+	noteToolText  = "tool_text"  // it left a call in the text
+	noteThinkText = "think_text" // it left reasoning in the text
+	noteBuffered  = "buffered"   // something between collects the stream
+	noteTruncated = "truncated"  // the arguments of a call end in the middle, though the server says otherwise
+	noteOverflow  = "overflow"   // it took a prompt beyond the model's window
+	noteLost      = "lost"       // reasoning that the server may want back was too long to keep
+)
+
+// note makes a note with the profile's hint for its code.
+func (d dialect) note(code, message, why string) llm.Note {
+	return llm.Note{Code: code, Message: message, Why: why, Todo: d.Hints[code]}
+}
+
+// noteLearned tells of a refusal that taught something.
+func noteLearned(host string, l lesson, refused *llm.Error) llm.Note {
+	return llm.Note{
+		Code:    noteRefused,
+		Message: fmt.Sprintf("%s refused a part of the request; from now on %s", host, l.what),
+		Why:     refused.Message,
+		Todo:    "nothing; vitrine doctor shows what was learned of endpoints",
+	}
+}
+
+// What makes a stream that something collected: it is long enough to have taken a while to make, it was waited for, and
+// then came all at once.
+const (
+	collectedDeltas = 32
+	collectedWait   = 2 * time.Second
+	collectedSpan   = 50 * time.Millisecond
+)
+
+// buffered tells of a reply that came all at once.
+func (x *exchange) buffered(d *decoder) []llm.Note {
+	if d.deltas < collectedDeltas || x.last.IsZero() || x.first.Sub(x.began) < collectedWait || x.last.Sub(x.first) > collectedSpan {
+		return nil
+	}
+	return []llm.Note{x.dialect.note(noteBuffered, "the whole reply came at once, after "+x.first.Sub(x.began).Round(time.Second/10).String(),
+		"something between the server and here collects the stream, so that nothing is seen while it is made")}
+}
+
+// notes tells what the server did with a reply that is whole.
+func (d *decoder) notes(calls []llm.ToolCall) (out []llm.Note) {
+	if found := d.leaks.found; found != "" {
+		message := "the server returned a tool call as text; it was not run"
+		if d.leaks.parse && len(calls) > 0 {
+			message = "the server returned a tool call as text; it was read out of it"
+		}
+		out = append(out, d.dialect.note(noteToolText, message, "the text holds "+found+", which the server should have taken out"))
+	}
+	if d.tags.split || d.tags.stray {
+		out = append(out, d.dialect.note(noteThinkText, "the server returned reasoning as text", "the text holds "+thinkOpen+" or "+thinkClose))
+	}
+	if f := llm.Finish(d.finish); f != llm.FinishLength {
+		for _, c := range calls {
+			if unfinished(c.Arguments) {
+				out = append(out, d.dialect.note(noteTruncated, "the arguments of "+c.Name+" end in the middle",
+					fmt.Sprintf("the server gave %q as the reason for the end, yet the reply was cut", d.finish)))
+				break
+			}
+		}
+	}
+	if window, took := d.dialect.ContextTokens, d.usage.Prompt; window > 0 && took != nil && *took > window {
+		out = append(out, d.dialect.note(noteOverflow, fmt.Sprintf("the server took a prompt of %d tokens though the model's window has %d", *took, window),
+			"its beginning, with the instructions, may be lost"))
+	}
+	if d.forgot {
+		out = append(out, llm.Note{Code: noteLost, Message: "the reasoning of this reply is too long to be sent back",
+			Why: fmt.Sprintf("it has more than %d KiB", maxKept>>10), Todo: "/retry, should the server miss it"})
+	}
+	return out
+}
+
+// unfinished says whether text is the beginning of a JSON object.
+func unfinished(s string) bool {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "{") {
+		return false
+	}
+	var o object
+	o.feed([]byte(s))
+	return !o.over
+}
