@@ -214,7 +214,11 @@ type yardstick struct {
 	block []byte
 }
 
-const yardSize = 4 << 20
+const (
+	yardSize = 4 << 20
+	// stepBytes is what a commit of a step adds to the log: 10 to 12 pages and their headers.
+	stepBytes = 11 * (4096 + 24)
+)
 
 func newYardstick(b *testing.B, dir string) *yardstick {
 	f, err := os.Create(filepath.Join(dir, "yardstick"))
@@ -222,7 +226,7 @@ func newYardstick(b *testing.B, dir string) *yardstick {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = f.Close() })
-	y := &yardstick{f: f, block: make([]byte, 24<<10)}
+	y := &yardstick{f: f, block: make([]byte, stepBytes)}
 	if _, err := f.Write(make([]byte, yardSize)); err != nil {
 		b.Fatal(err)
 	}

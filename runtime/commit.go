@@ -55,7 +55,9 @@ func (s *session) commitSettings(tx Tx, change func(*settings)) (Committed, erro
 		}
 		tx.Settings = raw
 	}
+	tx.Fresh = true
 	got, err := s.attempt(tx)
+	tx.Fresh = false
 	if err != nil && !final(err) {
 		got, err = s.park(tx, err)
 	}

@@ -206,7 +206,9 @@ type TodoChange struct {
 // it fails with ErrFenced when (Holder, Epoch) is not the session's.
 type Tx struct {
 	// ID is unique; Applied asks for it after a commit error.
-	ID        string
+	ID string
+	// Fresh promises that no transaction of this ID was tried before, so that the store need not look for it.
+	Fresh     bool
 	SessionID string
 	Fence     Fence
 	At        time.Time

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +34,9 @@ const (
 // the one before, also with that of another process. It belongs to who owns the session's window.
 type prefixLog struct {
 	parts []sentPart
-	id    string // of the sequence, as the stored event has it
-	cause string // what has moved the messages since then
+	sent  []llm.Message // of the parts, to know them again without hashing; shorter, or nil, where only the sums are known
+	id    string        // of the sequence, as the stored event has it
+	cause string        // what has moved the messages since then
 }
 
 // sentPart is one part of a request that was sent. A sum of 0 is a part of which nothing more is known.
@@ -74,7 +77,7 @@ func (p *prefixLog) next(req llm.Request, data *trace.LLMCallData) {
 		data.PrefixBreak = p.why(differs, req)
 		data.PrefixAt = max(0, differs-partMessages+1)
 	}
-	p.parts, p.cause = parts, ""
+	p.parts, p.sent, p.cause = parts, req.Messages, ""
 	p.id = idOf(parts)
 	data.PrefixID = p.id
 }
@@ -87,8 +90,12 @@ func (p *prefixLog) sequence(req llm.Request) []sentPart {
 	parts = append(parts, h.part(), ofTools(&h, req.Tools))
 	same := true
 	for i := range req.Messages {
-		part := ofMessage(&h, &req.Messages[i])
 		at := len(parts)
+		if same && i < len(p.sent) && sameMessage(&p.sent[i], &req.Messages[i]) {
+			parts = append(parts, p.parts[at])
+			continue
+		}
+		part := ofMessage(&h, &req.Messages[i])
 		if same = same && at < len(p.parts) && p.parts[at].sum == part.sum; same {
 			part.tokens = p.parts[at].tokens
 		} else {
@@ -178,6 +185,15 @@ func ofMessage(h *partHash, m *llm.Message) sentPart {
 		h.add(string(c.Extra))
 	}
 	return h.part()
+}
+
+// sameMessage compares what ofMessage hashes. Strings that are the same in memory, as those of a session's window are, are
+// compared at once.
+func sameMessage(a, b *llm.Message) bool {
+	return a.Role == b.Role && a.Content == b.Content && a.ToolCallID == b.ToolCallID && a.Name == b.Name && bytes.Equal(a.Extra, b.Extra) &&
+		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(a, b llm.ToolCall) bool {
+			return a.ID == b.ID && a.Name == b.Name && a.Arguments == b.Arguments && bytes.Equal(a.Extra, b.Extra)
+		})
 }
 
 // partHash hashes fields with their lengths, so that text does not move from one into the next unseen, and counts bytes.

@@ -22,11 +22,11 @@ func (t *txn) addApprovals(tx runtime.Tx) error {
 
 const approvalsQuery = "SELECT id, run_id, call_id, question, answer, reason, asked_at, decided_at FROM approvals WHERE run_id = ? ORDER BY ord"
 
-func scanApproval(rows *sql.Rows) (runtime.ApprovalRow, error) {
+func scanApproval(from row) (runtime.ApprovalRow, error) {
 	var a runtime.ApprovalRow
 	var asked int64
 	var decided sql.NullInt64
-	err := rows.Scan(&a.ID, &a.RunID, &a.CallID, &a.Question, &a.Answer, &a.Reason, &asked, &decided)
+	err := from.Scan(&a.ID, &a.RunID, &a.CallID, &a.Question, &a.Answer, &a.Reason, &asked, &decided)
 	a.AskedAt, a.DecidedAt = fromMicros(asked), fromMicrosOrNull(decided)
 	return a, err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -51,9 +50,9 @@ func (s *Store) ReadArtifact(ctx context.Context, sessionID, handle string) (a t
 
 const artifactsQuery = `SELECT handle, tool, octet_length(content) FROM artifacts WHERE session_id = ? ORDER BY rowid DESC LIMIT ?`
 
-func scanArtifact(rows *sql.Rows) (tools.Artifact, error) {
+func scanArtifact(from row) (tools.Artifact, error) {
 	var a tools.Artifact
-	err := rows.Scan(&a.Handle, &a.Tool, &a.Bytes)
+	err := from.Scan(&a.Handle, &a.Tool, &a.Bytes)
 	return a, err
 }
 

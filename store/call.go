@@ -27,13 +27,15 @@ func (t *txn) putCalls(tx runtime.Tx) error {
 		if err != nil {
 			return fmt.Errorf("result of call %s: %w", c.ID, err)
 		}
-		ok, err := t.execOne("INSERT INTO tool_calls ("+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET status = excluded.status, side_effect = excluded.side_effect, result = excluded.result,
-				started_at = coalesce(excluded.started_at, started_at), finished_at = excluded.finished_at
-			WHERE session_id = excluded.session_id AND run_id = excluded.run_id`,
-			c.ID, c.RunID, tx.SessionID, c.Step, c.Reply, c.Ord, clean(c.CallID), clean(c.Name), clean(c.Arguments),
-			clean(c.RawArguments), string(c.Effect), string(c.Status), c.SideEffect, result, microsOrNull(c.StartedAt),
-			microsOrNull(c.FinishedAt))
+		ok := false
+		if c.FinishedAt != nil { // it was stored when it was made, as good as always: cheaper than an INSERT that finds it so
+			ok, err = t.execOne(`UPDATE tool_calls SET status = ?, side_effect = ?, result = ?, started_at = coalesce(?, started_at),
+				finished_at = ? WHERE id = ? AND session_id = ? AND run_id = ?`, string(c.Status), c.SideEffect, result,
+				microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt), c.ID, tx.SessionID, c.RunID)
+		}
+		if err == nil && !ok {
+			ok, err = t.insertCall(tx.SessionID, c, result)
+		}
 		if err != nil {
 			return sqlError("store a call", err)
 		}
@@ -44,11 +46,20 @@ func (t *txn) putCalls(tx runtime.Tx) error {
 	return nil
 }
 
-func scanCall(rows *sql.Rows) (runtime.CallRow, error) {
+func (t *txn) insertCall(sessionID string, c runtime.CallRow, result sql.NullString) (bool, error) {
+	return t.execOne("INSERT INTO tool_calls ("+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET status = excluded.status, side_effect = excluded.side_effect, result = excluded.result,
+			started_at = coalesce(excluded.started_at, started_at), finished_at = excluded.finished_at
+		WHERE session_id = excluded.session_id AND run_id = excluded.run_id`,
+		c.ID, c.RunID, sessionID, c.Step, c.Reply, c.Ord, clean(c.CallID), clean(c.Name), clean(c.Arguments),
+		clean(c.RawArguments), string(c.Effect), string(c.Status), c.SideEffect, result, microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt))
+}
+
+func scanCall(from row) (runtime.CallRow, error) {
 	var c runtime.CallRow
 	var result sql.NullString
 	var started, finished sql.NullInt64
-	err := rows.Scan(&c.ID, &c.RunID, &c.SessionID, &c.Step, &c.Reply, &c.Ord, &c.CallID, &c.Name, &c.Arguments,
+	err := from.Scan(&c.ID, &c.RunID, &c.SessionID, &c.Step, &c.Reply, &c.Ord, &c.CallID, &c.Name, &c.Arguments,
 		&c.RawArguments, &c.Effect, &c.Status, &c.SideEffect, &result, &started, &finished)
 	c.Result, c.StartedAt, c.FinishedAt = rawJSON(result), fromMicrosOrNull(started), fromMicrosOrNull(finished)
 	return c, err
@@ -63,11 +74,11 @@ func (s *Store) Results(ctx context.Context, sessionID string, names []string, l
 	for _, n := range names {
 		args = append(args, n)
 	}
-	query := `SELECT result FROM tool_calls WHERE session_id = ? AND status = 'done' AND name IN (?` + strings.Repeat(", ?", len(names)-1) +
+	query := `SELECT result FROM tool_calls WHERE run_id IN (SELECT id FROM runs WHERE session_id = ?) AND status = 'done' AND name IN (?` + strings.Repeat(", ?", len(names)-1) +
 		`) AND json_extract(result, '$.ok') ORDER BY finished_at DESC, rowid DESC LIMIT ?`
-	out, _, err := list(ctx, s, func(rows *sql.Rows) (json.RawMessage, error) {
+	out, _, err := list(ctx, s, func(from row) (json.RawMessage, error) {
 		var result sql.NullString
-		err := rows.Scan(&result)
+		err := from.Scan(&result)
 		return rawJSON(result), err
 	}, query, append(args, limit)...)
 	return out, reading("results", sessionID, err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"vitrine/runtime"
 )
@@ -69,12 +70,14 @@ func (s *Store) applied(t *txn, sessionID, txID string) (runtime.Committed, bool
 
 // apply makes the changes of tx, in the order of its fields.
 func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
-	if c, found, err := s.applied(t, tx.SessionID, tx.ID); err != nil || found {
-		return c, err
+	if !tx.Fresh {
+		if c, found, err := s.applied(t, tx.SessionID, tx.ID); err != nil || found {
+			return c, err
+		}
 	}
 	t.job.wrote = tx.ID
 	tx.At = either(tx.At, s.cfg.Clock.Now())
-	c, slot, err := t.fence(tx)
+	c, txs, err := t.fence(tx)
 	if err != nil {
 		return c, err
 	}
@@ -89,7 +92,7 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 		func() error { return t.changePins(tx) },
 		func() error { return t.addApprovals(tx) },
 		func() error { return t.addEvents(tx, c) },
-		func() error { return t.remember(tx, c, slot) },
+		func() error { return t.remember(tx, c, txs) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -99,36 +102,79 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 	return c, nil
 }
 
-// fence takes the session's next numbers for tx, if its holder and epoch still are the session's.
-func (t *txn) fence(tx runtime.Tx) (c runtime.Committed, slot int64, err error) {
-	settings, err := cleanJSON(tx.Settings)
-	if err != nil {
-		return c, 0, fmt.Errorf("settings: %w", err)
+// head is where a session stood after its last transaction.
+type head struct {
+	nextN, nextSeq int64
+	turns          int
+	txs            int64
+	updated        int64
+}
+
+// headBound is how many heads are remembered; beyond it all are forgotten.
+const headBound = 1024
+
+// updatedEvery is how far a session's updated_at may be behind while a run goes on: the index over it is a page of each commit.
+const updatedEvery = time.Second
+
+// midway says that tx belongs to a run that neither begins nor ends with it.
+func midway(tx runtime.Tx) bool { return tx.Run != nil && !tx.Run.State.Terminal() && !tx.NewTurn }
+
+// fence takes the session's next numbers for tx, if its holder and epoch still are the session's. It says how many transactions
+// the session has had, this one included.
+func (t *txn) fence(tx runtime.Tx) (runtime.Committed, int64, error) {
+	if tx.Fence.Holder == "" {
+		return runtime.Committed{}, 0, t.fenced(tx.SessionID)
 	}
+	after, err := t.advance(tx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return runtime.Committed{}, 0, t.fenced(tx.SessionID)
+	}
+	if err != nil {
+		return runtime.Committed{}, 0, sqlError("advance the session", err)
+	}
+	t.heads[tx.SessionID] = after
+	c := runtime.Committed{Turn: after.turns}
+	if n := int64(len(tx.Messages)); n > 0 {
+		c.FirstN, c.LastN = after.nextN-n, after.nextN-1
+	}
+	if n := int64(len(tx.Events)); n > 0 {
+		c.FirstSeq = after.nextSeq - n
+	}
+	return c, after.txs, nil
+}
+
+// advance moves the session's numbers on; sql.ErrNoRows when the fence does not hold.
+func (t *txn) advance(tx runtime.Tx) (after head, err error) {
 	messages, events, turns := int64(len(tx.Messages)), int64(len(tx.Events)), 0
 	if tx.NewTurn {
 		turns = 1
 	}
-	var nextN, nextSeq int64
+	if was, ok := t.heads[tx.SessionID]; ok && tx.Title == nil && tx.Model == nil && tx.Settings == nil {
+		// The row stands where this process left it, or the update finds none: what RETURNING would tell is known, and telling
+		// costs more than all the rest of the statement.
+		after = head{was.nextN + messages, was.nextSeq + events, was.turns + turns, was.txs + 1, was.updated}
+		set, args := "UPDATE sessions SET next_n = ?, next_seq = ?, turn_count = ?, tx_count = ?", []any{after.nextN, after.nextSeq, after.turns, after.txs}
+		if at := micros(tx.At); !midway(tx) || at >= was.updated+updatedEvery.Microseconds() {
+			after.updated = max(at, was.updated)
+			set, args = set+", updated_at = max(updated_at, ?)", append(args, at)
+		}
+		ok, err := t.execOne(set+` WHERE id = ? AND holder = ? AND epoch = ? AND next_n = ? AND next_seq = ? AND turn_count = ? AND tx_count = ?`,
+			append(args, tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch, was.nextN, was.nextSeq, was.turns, was.txs)...)
+		if err != nil || ok {
+			return after, err
+		}
+	}
+	settings, err := cleanJSON(tx.Settings)
+	if err != nil {
+		return head{}, fmt.Errorf("settings: %w", err)
+	}
 	err = t.row(`UPDATE sessions SET next_n = next_n + ?, next_seq = next_seq + ?, turn_count = turn_count + ?,
 			tx_count = tx_count + 1, title = coalesce(?, title), model = coalesce(?, model), settings = coalesce(?, settings),
 			updated_at = max(updated_at, ?)
-		WHERE id = ? AND holder = ? AND epoch = ? RETURNING next_n, next_seq, turn_count, tx_count`,
+		WHERE id = ? AND holder = ? AND epoch = ? RETURNING next_n, next_seq, turn_count, tx_count, updated_at`,
 		[]any{messages, events, turns, cleanOrNull(tx.Title), cleanOrNull(tx.Model), settings, micros(tx.At),
-			tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch}, &nextN, &nextSeq, &c.Turn, &slot)
-	if errors.Is(err, sql.ErrNoRows) || tx.Fence.Holder == "" {
-		return c, 0, t.fenced(tx.SessionID)
-	}
-	if err != nil {
-		return c, 0, sqlError("advance the session", err)
-	}
-	if messages > 0 {
-		c.FirstN, c.LastN = nextN-messages, nextN-1
-	}
-	if events > 0 {
-		c.FirstSeq = nextSeq - events
-	}
-	return c, slot % txRing, nil
+			tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch}, &after.nextN, &after.nextSeq, &after.turns, &after.txs, &after.updated)
+	return after, err
 }
 
 // fenced is ErrFenced; for a session that does not exist any more it says that too.
@@ -145,9 +191,17 @@ func (t *txn) fenced(id string) error {
 }
 
 // remember notes the transaction for Applied, over the oldest one.
-func (t *txn) remember(tx runtime.Tx, c runtime.Committed, slot int64) error {
-	_, err := t.exec(`INSERT OR REPLACE INTO txs (session_id, slot, tx_id, first_n, last_n, first_seq, events, turn)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, tx.SessionID, slot, tx.ID, c.FirstN, c.LastN, c.FirstSeq, len(tx.Events), c.Turn)
+func (t *txn) remember(tx runtime.Tx, c runtime.Committed, txs int64) error {
+	slot, there := txs%txRing, false
+	var err error
+	if txs > txRing { // the ring is full; REPLACE costs twice the UPDATE
+		there, err = t.execOne(`UPDATE txs SET tx_id = ?, first_n = ?, last_n = ?, first_seq = ?, events = ?, turn = ?
+			WHERE session_id = ? AND slot = ?`, tx.ID, c.FirstN, c.LastN, c.FirstSeq, len(tx.Events), c.Turn, tx.SessionID, slot)
+	}
+	if err == nil && !there {
+		_, err = t.exec(`INSERT OR REPLACE INTO txs (session_id, slot, tx_id, first_n, last_n, first_seq, events, turn)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, tx.SessionID, slot, tx.ID, c.FirstN, c.LastN, c.FirstSeq, len(tx.Events), c.Turn)
+	}
 	if err != nil {
 		return sqlError("remember the transaction", err)
 	}

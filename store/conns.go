@@ -27,7 +27,7 @@ type conns struct {
 	info  os.FileInfo // of the file that was opened: it tells when another one stands at the path
 	db    *sql.DB
 	write *sql.Conn
-	stmts map[string]*sql.Stmt
+	stmts map[string]driver.Stmt // of the writing connection, for transactions
 	read  *sql.DB
 }
 
@@ -101,7 +101,7 @@ func openConns(ctx context.Context, path string, wait time.Duration) (*conns, er
 	if err != nil {
 		return nil, err
 	}
-	c := &conns{path: path, info: info, stmts: map[string]*sql.Stmt{}}
+	c := &conns{path: path, info: info, stmts: map[string]driver.Stmt{}}
 	if c.db, err = c.pool(writerDSN(path, wait)); err != nil {
 		return nil, err
 	}
@@ -146,19 +146,6 @@ func (c *conns) check() error {
 	return nil
 }
 
-// stmt prepares query on the writing connection once.
-func (c *conns) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s := c.stmts[query]; s != nil {
-		return s, nil
-	}
-	s, err := c.write.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	c.stmts[query] = s
-	return s, nil
-}
-
 // close closes the readers first: the last connection to leave moves the log into the database, and must be able to write.
 func (c *conns) close() error {
 	if c == nil {
@@ -168,11 +155,18 @@ func (c *conns) close() error {
 	if c.read != nil {
 		errs = append(errs, c.read.Close())
 	}
+	if c.write != nil {
+		errs = append(errs, c.write.Raw(func(any) error { return c.forget() }), c.write.Close())
+	}
+	return errors.Join(append(errs, c.db.Close())...)
+}
+
+// forget closes the prepared statements.
+func (c *conns) forget() error {
+	var errs []error
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	if c.write != nil {
-		errs = append(errs, c.write.Close())
-	}
-	return errors.Join(append(errs, c.db.Close())...)
+	clear(c.stmts)
+	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 
 	"vitrine/runtime"
@@ -73,11 +72,11 @@ func placed(d trace.Data, n int64) trace.Data {
 	return d
 }
 
-func scanEvent(rows *sql.Rows) (trace.Event, error) {
+func scanEvent(from row) (trace.Event, error) {
 	var e trace.Event
 	var at int64
 	var data string
-	if err := rows.Scan(&e.SessionID, &e.Seq, &e.RunID, &e.Turn, &e.Step, &e.Name, &at, &data); err != nil {
+	if err := from.Scan(&e.SessionID, &e.Seq, &e.RunID, &e.Turn, &e.Step, &e.Name, &at, &data); err != nil {
 		return e, err
 	}
 	e.TS, e.Data = fromMicros(at), trace.DecodeData(e.Name, json.RawMessage(data))
@@ -86,22 +85,12 @@ func scanEvent(rows *sql.Rows) (trace.Event, error) {
 
 // events reads back what a transaction stored.
 func (t *txn) events(sessionID string, first int64, count int) (out []trace.Event, err error) {
-	stmt, err := t.conns.stmt(t.ctx, eventsQuery)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := stmt.QueryContext(t.ctx, sessionID, first-1, count)
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		e, err := scanEvent(rows)
-		if err != nil {
-			return nil, closing(rows, err)
-		}
+	err = t.query(eventsQuery, []any{sessionID, first - 1, count}, func(from row) error {
+		e, err := scanEvent(from)
 		out = append(out, e)
-	}
-	return out, closing(rows, rows.Err())
+		return err
+	})
+	return out, err
 }
 
 // Events implements runtime.Library. With a runID, sessionID may be empty.

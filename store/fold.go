@@ -124,10 +124,10 @@ func (s *Store) LastSent(ctx context.Context, sessionID string) (id string, at t
 	return id, fromMicros(micro), nil
 }
 
-func scanPin(rows *sql.Rows) (runtime.PinRow, error) {
+func scanPin(from row) (runtime.PinRow, error) {
 	var p runtime.PinRow
 	var created int64
-	err := rows.Scan(&p.ID, &p.SessionID, &p.Text, &p.Source, &p.N, &created)
+	err := from.Scan(&p.ID, &p.SessionID, &p.Text, &p.Source, &p.N, &created)
 	p.CreatedAt = fromMicros(created)
 	return p, err
 }
@@ -138,13 +138,13 @@ func (s *Store) Pins(ctx context.Context, sessionID string) ([]runtime.PinRow, e
 	return out, reading("pins", sessionID, err)
 }
 
-func scanFold(rows *sql.Rows) (runtime.FoldRow, error) {
+func scanFold(from row) (runtime.FoldRow, error) {
 	var f runtime.FoldRow
 	var short string
 	var before, after sql.NullString
 	var created int64
 	var undone sql.NullInt64
-	err := rows.Scan(&f.ID, &f.RunID, &f.Reason, &f.FirstN, &f.LastN, &f.From, &f.Keep, &f.WasFrom, &f.WasKeep, &short,
+	err := from.Scan(&f.ID, &f.RunID, &f.Reason, &f.FirstN, &f.LastN, &f.From, &f.Keep, &f.WasFrom, &f.WasKeep, &short,
 		&f.TokensBefore, &f.TokensAfter, &before, &after, &created, &undone)
 	if err != nil {
 		return f, err

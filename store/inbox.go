@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"vitrine/runtime"
 )
@@ -30,10 +29,10 @@ func (t *txn) changeInbox(tx runtime.Tx) error {
 
 const inboxQuery = "SELECT id, session_id, text, created_at FROM inbox WHERE session_id = ? ORDER BY ord"
 
-func scanInbox(rows *sql.Rows) (runtime.InboxRow, error) {
+func scanInbox(from row) (runtime.InboxRow, error) {
 	var r runtime.InboxRow
 	var created int64
-	err := rows.Scan(&r.ID, &r.SessionID, &r.Text, &created)
+	err := from.Scan(&r.ID, &r.SessionID, &r.Text, &created)
 	r.CreatedAt = fromMicros(created)
 	return r, err
 }

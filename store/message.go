@@ -77,11 +77,11 @@ func encodeCalls(calls []llm.ToolCall) (any, error) {
 	return toJSON(calls)
 }
 
-func scanMessage(rows *sql.Rows) (runtime.MessageRow, error) {
+func scanMessage(from row) (runtime.MessageRow, error) {
 	var m runtime.MessageRow
 	var prompt, calls, extra sql.NullString
 	var at int64
-	err := rows.Scan(&m.ID, &m.SessionID, &m.N, &m.Kind, &m.Role, &m.Content, &prompt, &calls, &m.ToolCallID, &m.ToolName,
+	err := from.Scan(&m.ID, &m.SessionID, &m.N, &m.Kind, &m.Role, &m.Content, &prompt, &calls, &m.ToolCallID, &m.ToolName,
 		&m.RunID, &m.Step, &m.Partial, &m.Fixed, &m.Tokens, &extra, &at)
 	if err != nil {
 		return m, err

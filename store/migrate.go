@@ -127,6 +127,11 @@ func migrateOne(ctx context.Context, conn *sql.Conn, to int, step string, newID 
 // rollback ends a transaction that failed, if SQLite has not done so already.
 func rollback(conn *sql.Conn) error {
 	_, err := conn.ExecContext(context.Background(), "ROLLBACK")
+	return rolledBack(err)
+}
+
+// rolledBack is what went wrong with a ROLLBACK, unless there was no transaction any more.
+func rolledBack(err error) error {
 	const notInTransaction = 1 // SQLITE_ERROR
 	if code(err) == notInTransaction {
 		return nil

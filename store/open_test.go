@@ -329,8 +329,8 @@ func TestLinksLeadToOneDatabase(t *testing.T) {
 	}
 }
 
-// twoSteps are the migrations of the next version.
-func twoSteps(t *testing.T) []string {
+// nextSteps are the migrations of the next version.
+func nextSteps(t *testing.T) []string {
 	t.Helper()
 	steps, err := migrations()
 	if err != nil {
@@ -347,10 +347,11 @@ func openSteps(path string, steps []string) (*Store, error) {
 // a crash with a log beside it, and while the newer program runs.
 func TestNewerDatabaseIsLeftAlone(t *testing.T) {
 	path := dbPath(t)
-	newer, err := openSteps(path, twoSteps(t))
+	newer, err := openSteps(path, nextSteps(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+	ours := len(nextSteps(t)) - 1
 	check := func(t *testing.T) {
 		t.Helper()
 		before := tree(t, filepath.Dir(path))
@@ -360,10 +361,10 @@ func TestNewerDatabaseIsLeftAlone(t *testing.T) {
 			t.Errorf("took %v", d)
 		}
 		var ne *NewerError
-		if !errors.As(err, &ne) || ne.Version != 2 || ne.Max != 1 || ne.Path != path {
+		if !errors.As(err, &ne) || ne.Version != ours+1 || ne.Max != ours || ne.Path != path {
 			t.Fatalf("got %v", err)
 		}
-		oneLine(t, err, path, "version 2", "up to 1", "AGENT_DB_PATH")
+		oneLine(t, err, path, fmt.Sprint("version ", ours+1), fmt.Sprint("up to ", ours), "AGENT_DB_PATH")
 		diff(t, before, tree(t, filepath.Dir(path)))
 	}
 	t.Run("running", check)
@@ -396,13 +397,14 @@ func TestMigrationNeedsToBeAlone(t *testing.T) {
 	old := open(t, path)
 	row := old.openSession(t, "s1")
 	old.say(t, row, "hello")
-	_, err := openSteps(path, twoSteps(t))
-	oneLine(t, err, path, "version 1", "version 2", fmt.Sprint("process ", os.Getpid()), "close it")
+	ours := len(nextSteps(t)) - 1
+	_, err := openSteps(path, nextSteps(t))
+	oneLine(t, err, path, fmt.Sprint("version ", ours), fmt.Sprint("version ", ours+1), fmt.Sprint("process ", os.Getpid()), "close it")
 	old.say(t, row, "still here")
 	if err := old.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	newer, err := openSteps(path, twoSteps(t))
+	newer, err := openSteps(path, nextSteps(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,9 +424,10 @@ func TestMigrationNeedsToBeAlone(t *testing.T) {
 func TestMigrationIsOneTransaction(t *testing.T) {
 	path := dbPath(t)
 	ours(t, path)
-	steps := append(twoSteps(t)[:1], "CREATE TABLE half (id TEXT); INSERT INTO nowhere VALUES (1)")
+	known := len(nextSteps(t)) - 1
+	steps := append(nextSteps(t)[:known], "CREATE TABLE half (id TEXT); INSERT INTO nowhere VALUES (1)")
 	_, err := openSteps(path, steps)
-	oneLine(t, err, path, "migrate to version 2")
+	oneLine(t, err, path, fmt.Sprint("migrate to version ", known+1))
 	r := open(t, path)
 	if tables := dump(t, r); tables["half"] != nil {
 		t.Error("half a migration stayed")

@@ -241,7 +241,7 @@ func (w *worker) readWrite() error {
 	for range w.n {
 		err := w.do(ctx, func(t *txn) error {
 			var count int
-			if err := t.row("SELECT value FROM meta WHERE key = 'count'", nil, &count); err != nil {
+			if err := t.row("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'count'", nil, &count); err != nil {
 				return err
 			}
 			if err := w.clock.Sleep(ctx, 2*time.Millisecond); err != nil {
@@ -398,7 +398,7 @@ func TestReadThenWrite(t *testing.T) {
 		p.end()
 	}
 	var count int
-	if err := r.row(t.Context(), "SELECT value FROM meta WHERE key = 'count'", nil, &count); err != nil || count != 2*rounds {
+	if err := r.row(t.Context(), "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'count'", nil, &count); err != nil || count != 2*rounds {
 		t.Errorf("counted %d, want %d (%v)", count, 2*rounds, err)
 	}
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // scanner reads the row at which rows stands.
-type scanner[T any] func(rows *sql.Rows) (T, error)
+type scanner[T any] func(r row) (T, error)
 
 // list runs one query and gives its rows. It stops early, and says so, when the cursor has been open for pageTime.
 func list[T any](ctx context.Context, s *Store, scan scanner[T], query string, args ...any) (out []T, cut bool, err error) {

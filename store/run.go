@@ -12,8 +12,9 @@ import (
 
 const runColumns = `id, session_id, parent_run, agent, turn, state, reason, step, usage, budget, versions, error, started_at, finished_at`
 
-// unfinishedRun is the condition of the index runs_unfinished, word for word, so that the index serves it.
-const unfinishedRun = "parent_run = '' AND state NOT IN ('succeeded', 'failed', 'cancelled', 'exhausted')"
+// unfinishedRun is the condition of the index runs_unfinished, word for word, so that the index serves it. A run has an end
+// just when its state is terminal: putRun sees to that.
+const unfinishedRun = "parent_run = '' AND finished_at IS NULL"
 
 // Queries whose plans matter.
 const (
@@ -41,28 +42,42 @@ func (t *txn) putRun(tx runtime.Tx, turn int) error {
 		}
 		parts[i] = clean(text)
 	}
-	ok, err := t.execOne("INSERT INTO runs ("+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, state = excluded.state, reason = excluded.reason,
-			step = excluded.step, usage = excluded.usage, budget = excluded.budget, versions = excluded.versions,
-			error = excluded.error, finished_at = excluded.finished_at
-		WHERE session_id = excluded.session_id`,
-		r.ID, tx.SessionID, r.ParentRun, clean(r.Agent), r.Turn, string(r.State), string(r.Reason), r.Step, parts[0], parts[1],
-		parts[2], clean(r.Error), micros(either(r.StartedAt, tx.At)), microsOrNull(r.FinishedAt))
+	if !r.State.Terminal() {
+		r.FinishedAt = nil
+	} else if r.FinishedAt == nil {
+		r.FinishedAt = &tx.At
+	}
+	// Most of the time the run is there: an INSERT that finds it so costs twice the UPDATE. The end of one that goes on is not
+	// written, so that no index that names it is.
+	set := `UPDATE runs SET agent = ?, state = ?, reason = ?, step = ?, usage = ?, budget = ?, versions = ?, error = ?`
+	args := []any{clean(r.Agent), string(r.State), string(r.Reason), r.Step, parts[0], parts[1], parts[2], clean(r.Error)}
+	if r.FinishedAt != nil {
+		set += ", finished_at = ? WHERE id = ? AND session_id = ?"
+		args = append(args, micros(*r.FinishedAt))
+	} else {
+		set += " WHERE id = ? AND session_id = ? AND finished_at IS NULL"
+	}
+	ok, err := t.execOne(set, append(args, r.ID, tx.SessionID)...)
+	if err == nil && !ok {
+		ok, err = t.execOne("INSERT INTO runs ("+runColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+			r.ID, tx.SessionID, r.ParentRun, clean(r.Agent), r.Turn, string(r.State), string(r.Reason), r.Step, parts[0], parts[1],
+			parts[2], clean(r.Error), micros(either(r.StartedAt, tx.At)), microsOrNull(r.FinishedAt))
+	}
 	if err != nil {
 		return sqlError("store the run", err)
 	}
 	if !ok {
-		return constraint("run %s belongs to another session", r.ID)
+		return constraint("run %s belongs to another session, or has ended", r.ID)
 	}
 	return nil
 }
 
-func scanRun(rows *sql.Rows) (runtime.RunRow, error) {
+func scanRun(from row) (runtime.RunRow, error) {
 	var r runtime.RunRow
 	var usage, budget, versions string
 	var started int64
 	var finished sql.NullInt64
-	err := rows.Scan(&r.ID, &r.SessionID, &r.ParentRun, &r.Agent, &r.Turn, &r.State, &r.Reason, &r.Step, &usage, &budget,
+	err := from.Scan(&r.ID, &r.SessionID, &r.ParentRun, &r.Agent, &r.Turn, &r.State, &r.Reason, &r.Step, &usage, &budget,
 		&versions, &r.Error, &started, &finished)
 	if err != nil {
 		return r, err

@@ -176,10 +176,10 @@ type infoRow struct {
 	rowid   int64
 }
 
-func scanInfo(rows *sql.Rows) (infoRow, error) {
+func scanInfo(from row) (infoRow, error) {
 	var r infoRow
 	var created int64
-	err := rows.Scan(&r.ID, &r.UserID, &r.Title, &r.Model, &r.TurnCount, &r.Messages, &created, &r.updated, &r.RunState,
+	err := from.Scan(&r.ID, &r.UserID, &r.Title, &r.Model, &r.TurnCount, &r.Messages, &created, &r.updated, &r.RunState,
 		&r.RunReason, &r.holder, &r.rowid)
 	r.CreatedAt, r.UpdatedAt = fromMicros(created), fromMicros(r.updated)
 	return r, err

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"modernc.org/sqlite"
+
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/tools"
@@ -71,6 +73,8 @@ type Store struct {
 	gone  bool   // the file is not at its path any more
 	// unknown are transactions that failed to commit: when they turn out to be in, their events are still to be published.
 	unknown map[string]bool
+	// heads are where this process left the sessions it writes to. One that is wrong does no harm, see advance.
+	heads map[string]head
 }
 
 var (
@@ -97,7 +101,7 @@ func openWith(ctx context.Context, cfg Config, steps []string) (*Store, error) {
 	if cfg.LockWait == 0 {
 		cfg.LockWait = 5 * time.Second
 	}
-	s := &Store{cfg: cfg, steps: steps, holderID: cfg.NewID(), unknown: map[string]bool{}}
+	s := &Store{cfg: cfg, steps: steps, holderID: cfg.NewID(), unknown: map[string]bool{}, heads: map[string]head{}}
 	path, err := s.resolve(cfg.Path)
 	if err != nil {
 		return nil, err
@@ -105,6 +109,8 @@ func openWith(ctx context.Context, cfg Config, steps []string) (*Store, error) {
 	if err := s.inspect(ctx, path); err != nil {
 		return nil, err
 	}
+	// Times in the file's metadata, which fsync waits for too, are nothing to us. Where there is no fdatasync it stays as it is.
+	_, _ = sqlite.Fdatasync(true)
 	if s.files, s.conns, err = s.enter(ctx, path, nil); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -450,7 +449,7 @@ func dump(t testing.TB, r *rig) map[string][]string {
 	return out
 }
 
-func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
+func scanText(from row) (s string, err error) { err = from.Scan(&s); return s, err }
 
 func TestCommitUpdates(t *testing.T) {
 	r := open(t, dbPath(t))

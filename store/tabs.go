@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"vitrine/runtime"
@@ -14,9 +13,9 @@ type tabRow struct {
 	active  bool
 }
 
-func scanTab(rows *sql.Rows) (tabRow, error) {
+func scanTab(from row) (tabRow, error) {
 	var t tabRow
-	err := rows.Scan(&t.session, &t.active)
+	err := from.Scan(&t.session, &t.active)
 	return t, err
 }
 

@@ -40,11 +40,11 @@ func (t *txn) changeTodo(tx runtime.Tx, c runtime.TodoChange) (bool, error) {
 
 const todosQuery = "SELECT id, text, completed, created_at, completed_at FROM todos WHERE session_id = ? ORDER BY ord"
 
-func scanTodo(rows *sql.Rows) (tools.Todo, error) {
+func scanTodo(from row) (tools.Todo, error) {
 	var t tools.Todo
 	var created int64
 	var completed sql.NullInt64
-	err := rows.Scan(&t.ID, &t.Text, &t.Completed, &created, &completed)
+	err := from.Scan(&t.ID, &t.Text, &t.Completed, &created, &completed)
 	t.CreatedAt, t.CompletedAt = fromMicros(created), fromMicrosOrNull(completed)
 	return t, err
 }

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -41,43 +41,6 @@ type job struct {
 	// wrote is the id of a Tx that this job applied, asked the one that it looked for.
 	wrote, asked string
 }
-
-// txn is the transaction as a job sees it.
-type txn struct {
-	ctx   context.Context
-	conns *conns
-	job   *job
-}
-
-func (t *txn) exec(query string, args ...any) (sql.Result, error) {
-	stmt, err := t.conns.stmt(t.ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.ExecContext(t.ctx, args...)
-}
-
-// execOne is exec for a statement that must change one row; it says whether it did.
-func (t *txn) execOne(query string, args ...any) (bool, error) {
-	res, err := t.exec(query, args...)
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
-	return n == 1, err
-}
-
-// row reads one row; sql.ErrNoRows when there is none.
-func (t *txn) row(query string, args []any, dest ...any) error {
-	stmt, err := t.conns.stmt(t.ctx, query)
-	if err != nil {
-		return err
-	}
-	return stmt.QueryRowContext(t.ctx, args...).Scan(dest...)
-}
-
-// publish notes events to be published once this job is committed.
-func (t *txn) publish(events ...trace.Event) { t.job.events = append(t.job.events, events...) }
 
 // do runs a change on the writer goroutine and waits for its commit.
 func (s *Store) do(ctx context.Context, run func(t *txn) error) error {
@@ -225,7 +188,15 @@ func (s *Store) ready(ctx context.Context) error {
 
 // transact runs the jobs between BEGIN and COMMIT.
 func (s *Store) transact(ctx context.Context, batch []*job) error {
-	t := &txn{ctx: ctx, conns: s.conns}
+	if len(s.heads) > headBound {
+		clear(s.heads)
+	}
+	return s.conns.write.Raw(func(c any) error {
+		return s.transactOn(&txn{ctx: ctx, conn: c.(driver.Conn), stmts: s.conns.stmts, heads: s.heads}, batch)
+	})
+}
+
+func (s *Store) transactOn(t *txn, batch []*job) error {
 	if _, err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -237,48 +208,19 @@ func (s *Store) transact(ctx context.Context, batch []*job) error {
 		t.job = j
 		j.err, j.events, j.wrote = nil, nil, ""
 		if err := run(); err != nil {
-			return errors.Join(err, rollback(s.conns.write))
+			return errors.Join(err, t.rollback())
 		}
 	}
 	if len(batch) == 1 && batch[0].err != nil {
-		return rollback(s.conns.write) // refused, and nothing else is in it
+		return t.rollback() // refused, and nothing else is in it
 	}
 	if err := s.cfg.Faults.Hit("commit.before"); err != nil {
-		return errors.Join(err, rollback(s.conns.write))
+		return errors.Join(err, t.rollback())
 	}
 	if _, err := t.exec("COMMIT"); err != nil {
-		return errors.Join(err, rollback(s.conns.write))
+		return errors.Join(err, t.rollback())
 	}
 	return s.cfg.Faults.Hit("commit.after")
-}
-
-// run runs one job in its savepoint. Its refusal stays with the job; an error is the whole transaction's.
-func (t *txn) run() error {
-	if _, err := t.exec("SAVEPOINT job"); err != nil {
-		return err
-	}
-	if err := t.job.run(t); err != nil {
-		if !refused(err) {
-			return err
-		}
-		t.job.err = err
-		if _, err := t.exec("ROLLBACK TO job"); err != nil {
-			return err
-		}
-	}
-	_, err := t.exec("RELEASE job")
-	return err
-}
-
-// runAlone runs the only job of a transaction. It needs no savepoint: what would undo the job undoes all that there is, and SQLite
-// need not keep each page as it was before.
-func (t *txn) runAlone() error {
-	err := t.job.run(t)
-	if !refused(err) {
-		return err
-	}
-	t.job.err = err
-	return nil
 }
 
 // reconnect opens the connections anew after a failure, so that nothing of the failed transaction lingers in them. When that
