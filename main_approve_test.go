@@ -113,23 +113,27 @@ func TestB164QuitDialogAndDenyFirst(t *testing.T) {
 	p.turns("ann-window-1")
 }
 
-// A letter that begins a message answers nothing, however long the question has stood there and at whatever pace between keys
-// one types; the same letter alone does.
+// What begins a message answers nothing, however long the question has stood there and at whatever pace one types; a letter
+// alone answers with Enter, or with Tab before it.
 func TestFirstLettersAnswerNothing(t *testing.T) {
-	texts := []string{"yes but", "no, rather", "always", "every one", "very well"}
+	ask := func() (*play, *ledger) {
+		l := newLedger(t)
+		p := startPlay(t, t.TempDir(), l.bench(scripted.Calls(callOf("shell", "rm")).When("go"), scripted.Text("over").When("go")))
+		p.Enter("go")
+		p.wait("APPROVE")
+		return p, l
+	}
+	texts := []string{"yes", "no, rather", "always", "every one", "very"}
 	if testing.Short() {
 		texts = texts[:1]
 	}
 	for n, text := range texts {
 		for i, waits := range []time.Duration{0, 400 * time.Millisecond, 600 * time.Millisecond, 5 * time.Second} {
-			for j, pace := range []time.Duration{0, 120 * time.Millisecond, 250 * time.Millisecond} {
-				if (n+i+j)%3 > 0 && (testing.Short() || n > 0) { // the letters do not differ but in what they answer
+			for j, pace := range []time.Duration{0, 250 * time.Millisecond, 310 * time.Millisecond, 4 * time.Second} {
+				if (n+i+j)%4 > 0 && (testing.Short() || n > 0) { // the letters do not differ but in what they answer
 					continue
 				}
-				l := newLedger(t)
-				p := startPlay(t, t.TempDir(), l.bench(scripted.Calls(callOf("shell", "rm")).When("go"), scripted.Text("over").When("go")))
-				p.Enter("go")
-				p.wait("APPROVE")
+				p, l := ask()
 				p.Advance(waits)
 				for _, r := range text {
 					p.Type(string(r))
@@ -139,16 +143,14 @@ func TestFirstLettersAnswerNothing(t *testing.T) {
 				if row := inputRow(p.Screen()); row != "❯ "+text {
 					t.Fatalf("after %v, at a pace of %v, the input holds %q:\n%s", waits, pace, row, p.Screen())
 				}
-				p.sees("APPROVE")
+				p.sees("APPROVE  shell")
+				p.seesNot("DENY", "EDIT")
 				l.has()
 				p.end()
 			}
 		}
 	}
-	l := newLedger(t)
-	p := startPlay(t, t.TempDir(), l.bench(scripted.Calls(callOf("shell", "rm")).When("go"), scripted.Text("over").When("go")))
-	p.Enter("go")
-	p.wait("APPROVE")
+	p, l := ask()
 	if _, _, in := p.Screen().Cursor(); !in {
 		t.Error("the cursor left the input at once")
 	}
@@ -157,6 +159,14 @@ func TestFirstLettersAnswerNothing(t *testing.T) {
 		t.Errorf("the question does not show that it takes keys:\n%s", p.Screen())
 	}
 	p.Press("y")
+	p.Advance(time.Minute)
+	p.sees("❯ y", "Enter once  Esc not  or type on")
+	l.has()
+	p.Press("enter")
+	p.done()
+	l.has("shell rm")
+	p, l = ask()
+	p.Press("tab", "y")
 	p.done()
 	l.has("shell rm")
 }

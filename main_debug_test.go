@@ -81,15 +81,18 @@ func (p *play) went(text string) {
 	p.until("the end of "+text, func(s demo.Screen) bool { return !s.Has(text) })
 }
 
-// rest is long enough for a question to take letters, and for a letter to count.
+// rest is long enough for a question to take letters.
 const rest = time.Second
 
-// press is a letter for a question that has rested.
+// press is a letter for a question that has rested; one that went to the input as it had no focus by the user is confirmed.
 func (p *play) press(letters ...string) {
 	p.t.Helper()
 	for _, l := range letters {
 		p.Advance(rest)
 		p.Press(l)
+		if inputRow(p.Screen()) == "❯ "+l {
+			p.Press("enter")
+		}
 		p.Advance(rest)
 	}
 }

@@ -76,6 +76,7 @@ func (p *page) decide(d runtime.Decision) tea.Cmd {
 		return p.tell(theme.Text, "that call does not wait any more")
 	}
 	a.waiting = slices.Delete(a.waiting, at, at+1)
+	p.ask.steps = p.ask.byUser
 	p.unfocusQuestion()
 	return p.goOn(runtime.Setting{Decide: []runtime.Decision{d}}, deciding)
 }

@@ -58,11 +58,8 @@ func shellCall(command string) scripted.Call {
 	return scripted.Call{Name: "shell", Args: scripted.Args(shellInput{command})}
 }
 
-// answer presses a letter at a question that took the focus by itself.
-func (d *driver) answer(letter string) {
-	d.press(letter)
-	d.pass(aloneFor)
-}
+// answer presses a letter at a question that has lit by itself, and confirms it.
+func (d *driver) answer(letter string) { d.press(letter, "enter") }
 
 // B164, B163: three questions of one reply stand in call order and are answered each by itself; what runs is what was shown.
 func TestApprovalQuestions(t *testing.T) {

@@ -14,25 +14,25 @@ import (
 
 // Here is decided when a question above the input takes keys, and which.
 //
-// Letters answer only while the question has the focus: its marker is lit and the cursor is not in the input. The user gives it
-// by Tab. It also takes it by itself, when it was in view and no key came for half a second and the input is empty. Then a
-// letter answers only when it stands alone: with another one soon behind it both are the beginning of a message, and go to the
-// input. So a letter of what is being typed answers nothing.
-
-// aloneFor is how long no key may follow a letter that answers a question which took the focus by itself.
-const aloneFor = 300 * time.Millisecond
+// A letter answers at once only where the user gave the question the focus, by Tab or a click. The question also lights by
+// itself, when it was in view and no key came for half a second and the input is empty. A letter goes to the input then, as it
+// would begin a message; while it stands there alone Enter gives it to the question. So nothing that is typed answers, at
+// whatever pace, and an answer is two keys: Tab and the letter, or the letter and Enter.
 
 // asking is how far the question of a page is with the user.
 type asking struct {
 	id       string    // of the question in view; empty: none
 	since    time.Time // when it came into view, or zero when the user went to it
 	byUser   bool      // the user gave it the focus
+	steps    bool      // the user did, for the question before, and touched nothing since
+	follows  bool      // it has the focus for that
 	declined string    // the question that the user turned away from, to the input
 	later    bool      // it was put aside
 	key      time.Time // the last key of the page
 	armed    time.Time // the rest that a timer runs for
 	gen      int
-	letter   *tea.KeyPressMsg // one that waits whether it stands alone
+	letter   tea.KeyPressMsg // one of the answers to a question that had lit by itself, now in the input
+	letterOf string          // that question
 }
 
 // question is what stands above the input to be answered.
@@ -98,7 +98,6 @@ func (p *page) questionID() string {
 type choice struct {
 	keys         key.Binding
 	label, short string // short where there is little room; empty: as the label
-	explicit     bool   // only where the user went to the question
 }
 
 // choices are the answers to the question that stands.
@@ -108,7 +107,7 @@ func (p *page) choices() []choice {
 	case questionFold:
 		return []choice{{keys: k.Yes, label: "fold"}, {keys: k.No, label: "not now"}, {keys: k.Whole, label: "whole"}}
 	case questionApprove:
-		return []choice{{keys: k.Yes, label: "once"}, {keys: k.Always, label: "always here", short: "always", explicit: true}, {keys: k.Edit, label: "edit"},
+		return []choice{{keys: k.Yes, label: "once"}, {keys: k.Always, label: "always here", short: "always"}, {keys: k.Edit, label: "edit"},
 			{keys: k.No, label: "deny"}, {keys: k.Whole, label: "all"}, {keys: k.Escape, label: "later"}}
 	case questionHeld:
 		return []choice{{keys: k.Step, label: "step"}, {keys: k.RunOn, label: "run on"}, {keys: k.Until, label: "run until", short: "until"}, {keys: k.Edit, label: "edit"},
@@ -134,13 +133,11 @@ func (p *page) keyRows(lead string) [][]line.Span {
 	if p.focus == paneQuestion {
 		role, bold = theme.Accent, true
 	}
+	chosen, sure := p.chosen()
 	first := []line.Span{line.Say(theme.Text, " "+lead)}
 	rows := [][]line.Span{first}
 	for _, c := range p.choices() {
 		name, label := c.keys.Help().Key, c.label
-		if c.explicit && !p.ask.byUser {
-			name = "Tab " + name
-		}
 		if c.short != "" && p.lay.w < 60 {
 			label = c.short
 		}
@@ -152,6 +149,12 @@ func (p *page) keyRows(lead string) [][]line.Span {
 		}
 		rows[last] = append(rows[last], item...)
 	}
+	if sure { // the same rows, so that nothing shifts
+		rows[0] = []line.Span{line.Bold(theme.Accent, " Enter"), line.Say(theme.Strong, " "+chosen.label), line.Say(theme.Text, gap+"Esc not"+gap+"or type on")}
+		for i := range rows[1:] {
+			rows[i+1] = []line.Span{line.Say(theme.Text, " ")}
+		}
+	}
 	return rows
 }
 
@@ -159,16 +162,20 @@ func (p *page) keyRows(lead string) [][]line.Span {
 func (p *page) watch(seen bool) tea.Cmd {
 	a := &p.ask
 	if !seen {
-		a.id, a.letter = "", nil
+		a.id = ""
 		if p.focus == paneQuestion && !a.byUser {
 			p.focusOn(paneInput)
 		}
 		return nil
 	}
 	if id := p.questionID(); id != a.id {
-		a.id, a.since, a.letter = id, p.env.now, nil
-		if p.focus == paneQuestion && (id == "" || !a.byUser) {
+		a.id, a.since = id, p.env.now
+		switch {
+		case p.focus == paneQuestion && (id == "" || !a.byUser):
 			p.focusOn(paneInput)
+		case a.steps && id != "" && p.stands() && p.restful():
+			p.focusOn(paneQuestion) // who steps by a key has the next stop under it
+			a.byUser, a.steps, a.follows = true, false, true
 		}
 	}
 	if a.id == "" || !p.restful() {
@@ -208,7 +215,7 @@ func (p *page) calmed(msg calmMsg) {
 func (p *page) goToQuestion() {
 	p.ask.later = false
 	p.focusOn(paneQuestion)
-	p.ask.id, p.ask.since, p.ask.byUser = p.questionID(), time.Time{}, true
+	p.ask.id, p.ask.since, p.ask.byUser, p.ask.follows = p.questionID(), time.Time{}, true, false
 }
 
 // leaveQuestion is the user's way from the question to the input: it does not take the focus again by itself.
@@ -224,22 +231,23 @@ func (p *page) unfocusQuestion() {
 	}
 }
 
+// touched is anything that the user did on the page.
+func (p *page) touched() { p.ask.key, p.ask.steps = p.env.now, false }
+
+// stands says that the run stands still for the debugger.
+func (p *page) stands() bool {
+	q := p.question()
+	return q == questionHeld || q == questionPause
+}
+
 // answers says that a key is one of the question's.
 func (p *page) answers(k tea.KeyPressMsg) bool {
-	return slices.ContainsFunc(p.choices(), func(c choice) bool { return key.Matches(k, c.keys) && (!c.explicit || p.ask.byUser) })
+	return slices.ContainsFunc(p.choices(), func(c choice) bool { return key.Matches(k, c.keys) })
 }
 
 // questionKey takes a key while the question has the focus. What is not for it goes to the input.
 func (p *page) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	a := &p.ask
-	if first := a.letter; first != nil {
-		a.letter = nil
-		if key.Matches(k, p.env.keys.Send) {
-			return p.answer(*first)
-		}
-		p.focusOn(paneInput)
-		return tea.Batch(p.inputKey(*first), p.inputKey(k))
-	}
 	switch {
 	case !p.answers(k):
 		p.focusOn(paneInput)
@@ -249,19 +257,35 @@ func (p *page) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	case a.byUser || k.Text == "":
 		return p.answer(k)
 	}
-	a.letter = &k
-	a.gen++
-	return p.env.after(aloneFor, aloneMsg{p.id, a.gen})
+	p.focusOn(paneInput)
+	a.letter, a.letterOf = k, a.id
+	return p.inputKey(k)
 }
 
-// alone answers with a letter that no key followed.
-func (p *page) alone(msg aloneMsg) tea.Cmd {
-	first := p.ask.letter
-	if first == nil || msg.gen != p.ask.gen {
-		return nil
+// chosen is the answer whose letter stands in the input alone, typed when the question had lit; Enter gives it.
+func (p *page) chosen() (c choice, ok bool) {
+	a := &p.ask
+	if a.letter.Text == "" || a.letter.Text != p.edit.Text() || p.focus != paneInput || a.letterOf != p.questionID() {
+		return choice{}, false
 	}
-	p.ask.letter = nil
-	return p.answer(*first)
+	for _, c := range p.choices() {
+		if key.Matches(a.letter, c.keys) {
+			return c, true
+		}
+	}
+	return choice{}, false
+}
+
+// answering says that Enter would answer.
+func (p *page) answering() bool {
+	_, ok := p.chosen()
+	return ok
+}
+
+// unchoose takes the letter out of the input, and gives it.
+func (p *page) unchoose() (k tea.KeyPressMsg, cmd tea.Cmd) {
+	k, p.ask.letter = p.ask.letter, tea.KeyPressMsg{}
+	return k, p.setInput("")
 }
 
 // answer takes a key of the question above the input.

@@ -145,6 +145,7 @@ func (p *page) step(then runtime.Break) tea.Cmd {
 	default:
 		return p.tell(theme.Text, "the run does not stand still any more")
 	}
+	p.ask.steps = p.ask.byUser
 	p.unfocusQuestion()
 	return p.goOn(runtime.Setting{Step: &st}, stepping)
 }

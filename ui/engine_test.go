@@ -184,7 +184,7 @@ func TestWholeProgramLeaveAndResume(t *testing.T) {
 	p = newWhole(t, path, start.Add(time.Hour))
 	p.sees("INTERRUPTED", "y resume", "1 h ago")
 	p.pass(time.Second)
-	p.press("y")
+	p.answer("y")
 	p.pass(10 * time.Second)
 	p.seesNot("INTERRUPTED")
 	p.sees("agent loop", "✓ done")

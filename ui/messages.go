@@ -83,11 +83,6 @@ type (
 		id  string
 		gen int
 	}
-	// aloneMsg says that no key came after a letter for a question.
-	aloneMsg struct {
-		id  string
-		gen int
-	}
 	// untilMsg is the tools that a run may go on until.
 	untilMsg struct {
 		id   string
@@ -149,5 +144,4 @@ func (m toolsMsg) session() string     { return m.id }
 func (m followedMsg) session() string  { return m.id }
 func (m expiredMsg) session() string   { return m.id }
 func (m calmMsg) session() string      { return m.id }
-func (m aloneMsg) session() string     { return m.id }
 func (m untilMsg) session() string     { return m.id }

@@ -41,8 +41,6 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		}
 	case calmMsg:
 		p.calmed(msg)
-	case aloneMsg:
-		return p.alone(msg)
 	case untilMsg:
 		return p.chooseUntil(msg)
 	}
@@ -60,7 +58,11 @@ func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.NextPane) && p.complete.open():
 		p.fill()
 		return nil
-	case key.Matches(k, keys.NextPane) && p.focus == paneQuestion && !p.ask.byUser:
+	case key.Matches(k, keys.NextPane) && p.answering():
+		_, cmd := p.unchoose() // it was not meant for the input
+		p.goToQuestion()
+		return cmd
+	case key.Matches(k, keys.NextPane) && p.focus == paneQuestion && (!p.ask.byUser || p.ask.follows):
 		p.goToQuestion() // it took the focus by itself: now the user means it
 		return nil
 	case key.Matches(k, keys.NextPane):
@@ -128,7 +130,8 @@ func (p *page) moveFocus(d int) {
 
 func (p *page) focusOn(which pane) {
 	p.focus = which
-	p.ask.byUser, p.ask.letter = p.ask.byUser && which == paneQuestion, nil
+	p.ask.byUser = p.ask.byUser && which == paneQuestion
+	p.ask.follows = p.ask.follows && p.ask.byUser
 	p.complete.close(p.edit.Text())
 	p.columns.focus(which)
 }
@@ -141,6 +144,10 @@ func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 		p.edit.Insert("\n")
 		return p.changedInput()
 	case key.Matches(k, keys.Send):
+		if p.answering() {
+			letter, cmd := p.unchoose()
+			return tea.Batch(cmd, p.answer(letter))
+		}
 		return p.enter()
 	case key.Matches(k, keys.Older):
 		return p.up()

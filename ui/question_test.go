@@ -198,34 +198,126 @@ func TestWaysToTheQuestion(t *testing.T) {
 	}
 }
 
-// Enter confirms a letter, anything else makes it the beginning of a text.
+// A letter over a question that has lit by itself stands in the input until Enter gives it to the question; whatever else is
+// pressed makes it the beginning of a text, and Esc and Tab take it out again.
 func TestLetterAndEnter(t *testing.T) {
-	resumed := func(o *Options, f *fake) {
-		f.session("s").run = &runtime.RunRow{ID: "r", Turn: 4, State: runtime.StateExecuting, StartedAt: start}
-		o.Session = "s"
+	open := func() *driver {
+		d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+			f.session("s").run = &runtime.RunRow{ID: "r", Turn: 4, State: runtime.StateExecuting, StartedAt: start}
+			o.Session = "s"
+		})
+		d.pass(time.Second)
+		d.sees("a letter, then Enter answers")
+		return d
 	}
-	d := newDriver(t, 100, 30, resumed)
-	d.pass(time.Second)
-	d.press("y", "enter")
-	d.short()
-	if !d.did("resume s true") {
-		t.Errorf("%q", d.f.order)
+	for _, c := range []struct {
+		keys    []string
+		text    string
+		resumes bool
+	}{
+		{keys: []string{"y"}, text: "y"},
+		{keys: []string{"y", "enter"}, resumes: true},
+		{keys: []string{"y", "left", "e", "end"}, text: "ey"},
+		{keys: []string{"y", "space", "backspace", "enter"}, resumes: true}, // it stands alone again
+		{keys: []string{"y", "backspace", "enter"}},
+		{keys: []string{"y", "esc"}},
+		{keys: []string{"y", "tab"}},
+		{keys: []string{"y", "shift+tab", "esc"}, text: "y"}, // from a pane back to the input
+		{keys: []string{"y", "tab", "y"}, resumes: true},
+		{keys: []string{"y", "ctrl+x", "n"}}, // another tab: it answers nothing there or here
+		{keys: []string{"y", "e", "enter"}},  // a message
+		{keys: []string{"y", "ctrl+j", "enter"}},
+		{keys: []string{"z", "enter"}},
+	} {
+		d := open()
+		d.press(c.keys...)
+		d.pass(time.Minute)
+		if got := d.m.pages[len(d.m.pages)-1].edit.Text(); got != c.text || d.did("resume s true") != c.resumes {
+			t.Errorf("%q: the input holds %q; %q", c.keys, got, d.f.order)
+		}
 	}
-	d = newDriver(t, 100, 30, resumed)
-	d.pass(time.Second)
-	d.press("y", "left")
-	d.typed("e")
-	d.pass(time.Second)
-	if got := d.m.page().edit.Text(); got != "ey" || d.did("resume s true") {
-		t.Errorf("the input holds %q; %q", got, d.f.order)
-	}
-	d = newDriver(t, 100, 30, resumed)
+	d := open()
+	d.press("y")
+	d.sees("Enter resume  Esc not  or type on", "Enter answers", "Esc not")
+	d.press("e")
+	d.sees("y resume", "Tab answers")
+	// The question went, or another one took its place: the letter is text.
+	d = newDriver(t, 160, 30)
+	d.enter("go")
+	d.f.asked(d.id(), trace.ApprovalData{ID: "c1", Tool: "one", Arguments: json.RawMessage(`{}`)})
 	d.pass(time.Second)
 	d.press("y")
-	d.press("ctrl+x", "n") // another tab: the letter answers nothing there or here
-	d.pass(time.Second)
-	if d.did("resume s true") {
-		t.Errorf("%q", d.f.order)
+	d.f.mu.Lock()
+	d.f.emit(d.id(), true, trace.ApprovalData{Phase: "allowed", ID: "c1"})
+	d.f.mu.Unlock()
+	d.f.asked(d.id(), trace.ApprovalData{ID: "c2", Tool: "two", Arguments: json.RawMessage(`{}`)})
+	d.short()
+	d.sees("APPROVE  two", "Tab answers")
+	d.press("enter")
+	d.short()
+	if len(d.f.settings) != 0 || !d.did(fmt.Sprintf("submit %s %q", d.id(), "y")) {
+		t.Errorf("%+v, %q", d.f.settings, d.f.order)
+	}
+}
+
+// Who steps with the focus on the question has the next stop under the keys, until anything else is touched; Tab means it then
+// as before. An approval is not taken along.
+func TestStepsFollow(t *testing.T) {
+	stop := func(d *driver, step int) {
+		d.f.session(d.id()).pause = &trace.Pause{Step: step, Model: "m", Messages: 2, Tokens: 100}
+		d.f.paused(d.id(), d.f.session(d.id()).pause)
+		d.short()
+	}
+	open := func() *driver {
+		d := newDriver(t, 100, 30)
+		d.enter("go")
+		stop(d, 1)
+		d.press("tab", "s")
+		d.short()
+		d.f.paused(d.id(), nil)
+		d.pass(2 * time.Second)
+		return d
+	}
+	d := open()
+	p := d.m.page()
+	if p.focus != paneInput {
+		t.Fatalf("focus %v while the run is on", p.focus)
+	}
+	stop(d, 2)
+	d.press("s")
+	if n := len(d.f.settings); n != 1 {
+		t.Fatalf("%d settings: a key that was on its way stepped", n)
+	}
+	d.press("tab", "s")
+	d.short()
+	if n := len(d.f.settings); n != 2 {
+		t.Fatalf("%d settings", n)
+	}
+	d.f.paused(d.id(), nil)
+	d.short()
+	stop(d, 3)
+	d.pass(calmAfter)
+	d.press("s")
+	d.short()
+	if n := len(d.f.settings); n != 3 {
+		t.Fatalf("%d settings", n)
+	}
+	for name, touch := range map[string]func(d *driver){
+		"a key": func(d *driver) { d.press("pgup") }, "a paste": func(d *driver) { d.send(tea.PasteMsg{Content: "x"}); d.press("backspace") },
+		"the wheel": func(d *driver) { d.send(tea.MouseWheelMsg{X: 5, Y: 5, Button: tea.MouseWheelUp}) },
+	} {
+		d := open()
+		touch(d)
+		stop(d, 2)
+		if p := d.m.page(); p.focus != paneInput {
+			t.Errorf("after %s the stop takes the focus", name)
+		}
+	}
+	d = open()
+	d.f.asked(d.id(), trace.ApprovalData{ID: "c1", Tool: "one", Arguments: json.RawMessage(`{}`)})
+	d.short()
+	if p := d.m.page(); p.focus != paneInput {
+		t.Error("an approval takes the focus")
 	}
 }
 
@@ -293,6 +385,9 @@ func TestDebuggerWordFails(t *testing.T) {
 	d.short()
 	d.sees("PAUSED  before the model call", "the store is away")
 	d.f.fail = map[string]error{}
+	if p := d.m.page(); p.focus != paneQuestion || !p.ask.byUser {
+		t.Error("the question that stands again has lost the focus")
+	}
 	d.press("tab", "u")
 	d.short()
 	d.f.session(id).pause = nil

@@ -17,7 +17,7 @@ const wheelLines = 3
 // key routes a key: the open dialog, the chord, the keys that work everywhere, the page.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	p, keys := m.page(), m.env.keys
-	p.ask.key = m.env.now
+	p.touched()
 	if key.Matches(k, keys.Suspend) {
 		return tea.Suspend
 	}
@@ -101,6 +101,9 @@ func (m *Model) escape() tea.Cmd {
 	switch m.escapeDoes() {
 	case "close":
 		p.complete.close(p.edit.Text())
+	case "not":
+		_, cmd := p.unchoose()
+		return cmd
 	case "back":
 		p.try = -1
 		p.leaveQuestion()
@@ -127,6 +130,8 @@ func (m *Model) escapeDoes() string {
 	switch {
 	case p.complete.open():
 		return "close"
+	case p.answering():
+		return "not"
 	case (q == questionApprove || q == questionHeld || q == questionPause) && (p.focus == paneQuestion || atInput && p.edit.Empty()):
 		return "later"
 	case p.try >= 0 || !atInput:
@@ -174,7 +179,7 @@ func (m *Model) paste(text string) tea.Cmd {
 		return nil
 	}
 	m.chord = false
-	p.ask.key = m.env.now
+	p.touched()
 	return p.paste(text)
 }
 
@@ -190,7 +195,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	p := m.page()
-	p.ask.key = m.env.now
+	p.touched()
 	if p.dialog != nil {
 		p.dialog.Wheel(lines)
 		return nil

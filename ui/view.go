@@ -167,8 +167,14 @@ func (m *Model) chordRows() []string {
 // hints name the keys that matter now, the most important last.
 func (m *Model) hints() []string {
 	first := "Tab panes"
-	if p := m.page(); p.question() != noQuestion && p.focus != paneQuestion {
+	p := m.page()
+	switch asked := p.question() != noQuestion; {
+	case p.answering():
+		first = "Enter answers"
+	case asked && p.focus != paneQuestion:
 		first = "Tab answers"
+	case asked && !p.ask.byUser:
+		first = "a letter, then Enter answers"
 	}
 	hints := []string{first, "Ctrl+P commands", "? help"}
 	if m.w < middleWidth {
