@@ -13,9 +13,6 @@ import (
 	"io/fs"
 	"iter"
 	"math/rand/v2"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +23,10 @@ import (
 
 	"vitrine/assets"
 	"vitrine/llm"
+	"vitrine/llm/endpoint"
 	"vitrine/llm/offline"
 	"vitrine/llm/openai"
+	"vitrine/llm/protocol"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
@@ -309,11 +308,14 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (cl
 	r := routes{offline: offline.New(offline.Config{Clock: clk, Pace: pace})}
 	closeIt = func() {}
 	if end := cfg.Endpoint(); end.Kind != config.Offline {
-		c := openai.New(openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()})
-		closeIt = c.Close
-		r.remote = llm.Retry(
-			llm.Watchdog(c, llm.WatchdogConfig{Silence: cfg.LLMTimeout, FirstByte: openai.DefaultFirstByteTimeout, Clock: clk}),
-			llm.RetryConfig{Max: cfg.LLMRetries, Base: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64})
+		e := endpoint.Config{
+			Wire: openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()}, Silence: cfg.LLMTimeout,
+			Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
+		}
+		if cfg.Protocol != config.ProtocolNative {
+			e.Form = protocol.Form(cfg.Protocol)
+		}
+		r.remote, closeIt = endpoint.New(e)
 	}
 	client = r
 	if w.client != nil {
@@ -458,38 +460,5 @@ func reach(ctx context.Context, cfg config.Config) (string, error) {
 	end := cfg.Endpoint()
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
-	u, err := url.Parse(end.BaseURL)
-	if err != nil {
-		return "", errors.New("the address is no URL")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("models").String(), nil)
-	if err != nil {
-		return "", errors.New("no request can be made of the address")
-	}
-	if end.Key != "" {
-		req.Header.Set("Authorization", "Bearer "+end.Key.Reveal())
-	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	if err != nil {
-		var ue *url.Error // names the whole address; its query may hold a secret
-		if errors.As(err, &ue) {
-			err = ue.Err
-		}
-		var dial *net.OpError // names the host again
-		if errors.As(err, &dial) && dial.Op == "dial" {
-			err = dial.Err
-		}
-		return "", fmt.Errorf("%s: %w", u.Host, err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	switch code := resp.StatusCode; {
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return "", fmt.Errorf("%s refused the key (HTTP %d)", u.Host, code)
-	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("%s answers, but lists no models (HTTP %d)", u.Host, code), nil
-	case code >= 400:
-		return "", fmt.Errorf("%s answered HTTP %d", u.Host, code)
-	}
-	return fmt.Sprintf("%s answers (HTTP %d)", u.Host, resp.StatusCode), nil
+	return endpoint.Reach(ctx, end.BaseURL, end.Key.Reveal())
 }

@@ -204,6 +204,8 @@ func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
 		s.Handle(calculates)
 	case "says":
 		s.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Answer(args[1]) })
+	case "writes":
+		s.Handle(inWords(args[1]))
 	case "refuses":
 		status, err := strconv.Atoi(args[1])
 		ts.Check(err)

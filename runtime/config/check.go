@@ -55,6 +55,14 @@ func checkCompact(s string) error {
 	return errors.New("must be auto, ask or off")
 }
 
+func checkProtocol(s string) error {
+	switch s {
+	case ProtocolNative, ProtocolJSON, ProtocolReAct:
+		return nil
+	}
+	return errors.New("must be native, json or react")
+}
+
 // parsePolicy reads rules as name=rule with commas between them. Whether a name is a tool's or an effect's is not known here.
 func parsePolicy(s string) (map[string]string, error) {
 	rules := map[string]string{}

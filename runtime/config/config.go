@@ -30,6 +30,13 @@ const (
 	CompactOff  CompactMode = "off"
 )
 
+// The protocols: how a model is told of tools and says what it calls.
+const (
+	ProtocolNative = "native" // tool calls of the endpoint
+	ProtocolJSON   = "json"   // as text, one JSON object a reply
+	ProtocolReAct  = "react"  // as text, in lines that start with Thought, Action and Final Answer
+)
+
 // Config is what holds. Load makes it; its fields are checked.
 type Config struct {
 	// User is whose sessions are meant.
@@ -46,6 +53,7 @@ type Config struct {
 	LLMRetries        int
 	LLMRetryBaseDelay time.Duration
 	LLMTemperature    float64
+	Protocol          string
 
 	MaxToolIters int
 	MaxToolCalls int
@@ -72,8 +80,9 @@ type Config struct {
 
 // Flags are the command line's part; empty means not given.
 type Flags struct {
-	Model string
-	User  string
+	Model    string
+	User     string
+	Protocol string
 }
 
 // Inputs are all that Load looks at.

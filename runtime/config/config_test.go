@@ -34,6 +34,7 @@ func TestDefaults(t *testing.T) {
 		LLMTimeout:        time.Minute,
 		LLMRetries:        2,
 		LLMRetryBaseDelay: 500 * time.Millisecond,
+		Protocol:          ProtocolNative,
 		MaxToolIters:      8,
 		MaxToolCalls:      20,
 		MaxRunTokens:      100000,
@@ -90,7 +91,7 @@ func TestEveryVariable(t *testing.T) {
 	sample := map[string]string{
 		"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://localhost:1/v1/", "MODEL": "m", "OPENROUTER_API_KEY": "or-1",
 		"OPENROUTER_MODEL": "a/b", "LLM_TIMEOUT_SECONDS": "1.5", "LLM_RETRIES": "0", "LLM_RETRY_BASE_DELAY": "0",
-		"LLM_TEMPERATURE": "0.7", "AGENT_MAX_TOOL_ITERS": "1", "AGENT_MAX_TOOL_CALLS": "2", "AGENT_MAX_RUN_TOKENS": "3",
+		"LLM_TEMPERATURE": "0.7", "AGENT_PROTOCOL": "react", "AGENT_MAX_TOOL_ITERS": "1", "AGENT_MAX_TOOL_CALLS": "2", "AGENT_MAX_RUN_TOKENS": "3",
 		"AGENT_MAX_RUN_COST": "0.25", "AGENT_RUN_DEADLINE_SECONDS": "4", "AGENT_MAX_RAW_TURNS": "5", "AGENT_MAX_CTX_TOKENS": "600",
 		"AGENT_COMPACT": "ask", "AGENT_TOOL_POLICY": "write_file=auto, side_effect=deny", "AGENT_DB_PATH": "a.db", "AGENT_TRACE_PATH": "~/t.jsonl", "AGENT_TRACE_MAX_PAYLOAD_CHARS": "7",
 		"RUN_LIVE_TESTS": "true",
@@ -98,7 +99,7 @@ func TestEveryVariable(t *testing.T) {
 	cost := 0.25
 	want := Config{
 		User: "user", OpenAIKey: "sk-1", OpenAIBaseURL: "http://localhost:1/v1", Model: "m", OpenRouterKey: "or-1", OpenRouterModel: "a/b",
-		LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
+		LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, Protocol: "react", MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
 		MaxRunCost: &cost, RunDeadline: 4 * time.Second, MaxRawTurns: 5, MaxCtxTokens: 600, Compact: CompactAsk,
 		ToolPolicy: map[string]string{"write_file": "auto", "side_effect": "deny"}, DBPath: "a.db", TracePath: "/home/x/t.jsonl", TraceMaxPayload: 7,
 	}
@@ -166,6 +167,7 @@ func TestWrongValues(t *testing.T) {
 		{"LLM_TIMEOUT_SECONDS=Inf", "LLM_TIMEOUT_SECONDS=Inf"},
 		{"LLM_TIMEOUT_SECONDS=60s", "LLM_TIMEOUT_SECONDS=60s"},
 		{"LLM_RETRIES=-1", "LLM_RETRIES=-1: must be a whole number from 0 to 20"},
+		{"AGENT_PROTOCOL=xml", "AGENT_PROTOCOL=xml: must be native, json or react"},
 		{"LLM_TEMPERATURE=3", "LLM_TEMPERATURE=3: must be a number from 0 to 2"},
 		{"AGENT_MAX_RUN_COST=free", "AGENT_MAX_RUN_COST=free: must be a number from 0.000001 to 1000000"},
 		{"AGENT_COMPACT=Auto", "AGENT_COMPACT=Auto: must be auto, ask or off"},

@@ -106,6 +106,9 @@ func modelTable() []setting {
 
 func agentTable() []setting {
 	return append([]setting{
+		{name: "AGENT_PROTOCOL", flag: "--protocol", def: ProtocolNative,
+			doc:   "How the model calls tools: native, or as text for models without tool calls: json or react.",
+			parse: func(c *Config, s string) error { c.Protocol = s; return checkProtocol(s) }},
 		intSetting("AGENT_MAX_TOOL_ITERS", "8", 1, 1000, "Most steps (model calls that may ask for tools) of one run.",
 			func(c *Config) *int { return &c.MaxToolIters }),
 		intSetting("AGENT_MAX_TOOL_CALLS", "20", 1, 10_000, "Most tool calls of one run.",
@@ -182,6 +185,9 @@ func (s setting) key() string {
 func (s setting) find(flags Flags, env map[string]string, file map[string]fileValue) (string, Source, error) {
 	if s.flag == "--model" && flags.Model != "" {
 		return flags.Model, Source{FromFlag, s.flag}, nil
+	}
+	if s.flag == "--protocol" && flags.Protocol != "" {
+		return flags.Protocol, Source{FromFlag, s.flag}, nil
 	}
 	if v := strings.TrimSpace(env[s.name]); v != "" {
 		return v, Source{FromEnvironment, s.name}, nil

@@ -26,8 +26,10 @@ type options struct {
 	yes     bool
 	sample  bool
 	check   bool
-	expect  expectations
-	resume  string
+	// protocol is how the model is told of tools.
+	protocol string
+	expect   expectations
+	resume   string
 	// outcomes are the user's words on calls whose outcome nobody knows.
 	outcomes []string
 	// approve and deny are calls of --session's run that wait for a word; reason goes with deny.
@@ -76,8 +78,13 @@ func (c *command) root() *cobra.Command {
 	f.StringVar(&o.session, "session", "", "open this session in front; it is made when it does not exist")
 	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
+	o.protocolFlag(f)
 	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.doctorCommand(o))
 	return root
+}
+
+func (o *options) protocolFlag(f *pflag.FlagSet) {
+	f.StringVar(&o.protocol, "protocol", "", "how the model calls tools: native, or as text for models that cannot: json or react")
 }
 
 // check1 refuses empty values: they are nearly always a variable that was meant to be set.
@@ -171,7 +178,7 @@ func (e *configFileError) Unwrap() error { return e.err }
 // load reads the configuration.
 func (c *command) load(o *options) (config.Config, error) {
 	in := config.Inputs{
-		Flags:   config.Flags{Model: o.model, User: o.user},
+		Flags:   config.Flags{Model: o.model, User: o.user, Protocol: o.protocol},
 		Environ: c.proc.Environ,
 		Home:    c.proc.Home,
 	}

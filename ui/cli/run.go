@@ -55,6 +55,7 @@ func (c *command) runCommand(o *options) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.session, "session", "", "the session to go on with; it is made when it does not exist")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
+	o.protocolFlag(f)
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines instead of the answer")
 	o.expect.flags(f)
 	f.StringVar(&o.resume, "resume", "", "go on with this interrupted run instead of starting one")
