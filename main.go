@@ -118,7 +118,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		return root.Close()
 	}
 	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{
-		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: private(cfg), Results: st,
+		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: private(cfg), Results: st, Fault: faults.Hit,
 	}), w.tools...)...)
 	if o.Checks != nil && o.Checks.Tool != "" {
 		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {

@@ -52,7 +52,7 @@ func TestNothingOpenedB137(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := Files(root, newBench(t, dir))
+	list := Files(Deps{Root: root, Results: newBench(t, dir)})
 	if err := root.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestPreparedIsPrivateB143(t *testing.T) {
 			}
 		}
 	}()
-	for i := range 100 {
+	for i := range 30 {
 		b.must("write_file", "path", "secret", "content", strings.Repeat(fmt.Sprint("secret ", i, "\n"), 1000))
 	}
 	close(stop)

@@ -25,6 +25,14 @@ type bench struct {
 	results map[string][]json.RawMessage // by session, the newest first
 	fail    error
 	calls   int
+	fault   func(point string) error
+}
+
+func (b *bench) hit(point string) error {
+	if b.fault == nil {
+		return nil
+	}
+	return b.fault(point)
 }
 
 func (b *bench) Results(_ context.Context, session string, _ []string, limit int) ([]json.RawMessage, error) {
@@ -40,7 +48,7 @@ func newBench(t testing.TB, dir string, private ...string) *bench {
 	}
 	t.Cleanup(func() { _ = root.Close() })
 	b := &bench{t: t, dir: dir, tools: map[string]tools.Tool{}, results: map[string][]json.RawMessage{}}
-	for _, tool := range Files(root, b, private...) {
+	for _, tool := range Files(Deps{Root: root, Results: b, Private: private, Fault: b.hit}) {
 		b.tools[tool.Name()] = tool
 	}
 	return b

@@ -8,7 +8,31 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
+
+// locks says that there are locks that end with their process.
+const locks = true
+
+// tryLock locks a file until it is closed; errLocked when another one has it.
+func tryLock(file *os.File) error {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := conn.Control(func(fd uintptr) {
+		for {
+			if err = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	})
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errLocked
+	}
+	return errors.Join(err, failed)
+}
 
 // nonblock keeps the opening of a pipe or of a device from waiting, and of a terminal from becoming ours.
 const nonblock = syscall.O_NONBLOCK | syscall.O_NOCTTY
@@ -38,4 +62,10 @@ func syncFolder(dir *os.File) error {
 		return err
 	}
 	return nil
+}
+
+// linkedTwice says that a file has another name, or may have.
+func linkedTwice(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || stat.Nlink > 1
 }

@@ -42,40 +42,15 @@ const (
 type folder struct {
 	root    *os.Root
 	results tools.ResultReader
-	private []string
+	private private
+	fault   func(point string) error
 }
 
-// Files makes read_file, list_dir and write_file in root. The paths of private, and all below them, are neither shown nor
-// touched; one that ends in * stands for all names that begin so. What a session's model has seen of a file is found in its stored results, so that
-// it is known in each process.
-func Files(root *os.Root, results tools.ResultReader, private ...string) []tools.Tool {
-	f := &folder{root: root, results: results}
-	for _, p := range private {
-		if rel, ok := inRoot(root, p); ok {
-			f.private = append(f.private, rel)
-		}
-	}
+// Files makes read_file, list_dir and write_file in d.Root. What d.Private names, and all below it, is neither shown nor touched.
+// What a session's model has seen of a file is found in its stored results, so that it is known in each process.
+func Files(d Deps) []tools.Tool {
+	f := &folder{root: d.Root, results: d.Results, private: privateIn(d.Root, d.Private), fault: d.Fault}
 	return []tools.Tool{f.listDir(), f.readFile(), f.writeFile()}
-}
-
-// inRoot gives a path of the system relative to the root, when it lies in it; links in front of its last part are followed.
-func inRoot(root *os.Root, p string) (rel string, ok bool) {
-	abs, err := filepath.Abs(p)
-	if err != nil {
-		return "", false
-	}
-	real := func(dir string) string {
-		if to, err := filepath.EvalSymlinks(dir); err == nil {
-			return to
-		}
-		return dir
-	}
-	base, err := filepath.Abs(root.Name())
-	if err != nil {
-		return "", false
-	}
-	rel, err = filepath.Rel(real(base), filepath.Join(real(filepath.Dir(abs)), filepath.Base(abs)))
-	return filepath.ToSlash(rel), err == nil && filepath.IsLocal(rel) && rel != "."
 }
 
 // refuse is an error about a path.
@@ -85,6 +60,8 @@ func (f *folder) refuse(p, why string) *tools.Error {
 		Message: fmt.Sprintf("%s %s; the file tools work inside %s only", shownName(p), why, f.root.Name()),
 	}
 }
+
+func (f *folder) ours(p string) error { return f.refuse(p, "is the program's own data") }
 
 // inside gives an absolute path relative to the root; ok is false when it lies elsewhere.
 func (f *folder) inside(p string) (rel string, ok bool) {
@@ -180,24 +157,10 @@ func (f *folder) resolve(p string) (string, error) {
 	if costOf(to) > maxPathCost {
 		return "", f.refuse(to[:60], "is too long for a path")
 	}
-	if f.isPrivate(to) {
-		return "", f.refuse(p, "is the program's own data")
+	if f.isPrivate(to) || f.leadsIntoPrivate(to) {
+		return "", f.ours(p)
 	}
 	return to, nil
-}
-
-// isPrivate says that a path without links is, or lies in, what is private. Case does not count: some file systems do not know
-// it.
-func (f *folder) isPrivate(to string) bool {
-	for _, p := range f.private {
-		if begin, ok := strings.CutSuffix(p, "*"); ok && len(to) >= len(begin) && strings.EqualFold(to[:len(begin)], begin) {
-			return true
-		}
-		if len(to) >= len(p) && strings.EqualFold(to[:len(p)], p) && (len(to) == len(p) || to[len(p)] == '/') {
-			return true
-		}
-	}
-	return false
 }
 
 // failed tells the model what the system said of a path, without the system's own words for where it is.
@@ -237,6 +200,9 @@ func (f *folder) open(p, to string) (*os.File, fs.FileInfo, error) {
 	}
 	if info, err = file.Stat(); err == nil {
 		err = f.regular(p, info) // it may be another file by now
+	}
+	if err == nil && f.private.holds(info) {
+		err = f.ours(p)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())

@@ -59,6 +59,9 @@ func (f *folder) list(ctx context.Context, _ tools.Call, in listIn) (tools.Outpu
 		if ctx.Err() != nil {
 			return tools.Output{}, ctx.Err()
 		}
+		if errors.Is(err, errOurs) {
+			return tools.Output{}, f.ours(in.Path)
+		}
 		return tools.Output{}, f.failed(in.Path, err)
 	}
 	total := fmt.Sprint(len(l.names))
@@ -101,6 +104,9 @@ func clipName(name string) string {
 	}
 	return fmt.Sprintf("%s [the entry has %d bytes]", name[:n], len(name))
 }
+
+// errOurs says that a folder is the program's own, under another name.
+var errOurs = errors.New("the program's own")
 
 // listing collects names, each folder's in order, a folder's own before its entries.
 type listing struct {
@@ -161,6 +167,11 @@ func (l *listing) entries(ctx context.Context, at string) (all []fs.DirEntry, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
+	if info, err := dir.Stat(); err != nil {
+		return nil, err
+	} else if l.private.isFolder(info) {
+		return nil, errOurs
+	}
 	for {
 		batch, err := dir.ReadDir(min(dirBatch, max(l.left, 1)))
 		if l.left -= len(batch); l.left <= 0 && len(batch) > 0 {
@@ -191,6 +202,9 @@ func fileKind(m fs.FileMode) string {
 
 // reason is a note about a folder that cannot be read.
 func reason(err error) string {
+	if errors.Is(err, errOurs) {
+		return "the program's own"
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		return "cannot be read: permission denied"
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -215,92 +214,6 @@ func (p plan) diff() string {
 		return "" // only for edits that do not fit the text
 	}
 	return text
-}
-
-// replace puts the new content in the place of the old one at once: who reads the file finds one or the other, whatever happens.
-func (f *folder) replace(ctx context.Context, key string, in writeIn, p plan) (err error) {
-	dir := path.Dir(p.to)
-	if p.isNew() && dir != "." {
-		if err := f.root.MkdirAll(filepath.FromSlash(dir), 0o777); err != nil {
-			return f.failed(in.Path, err)
-		}
-	}
-	temp := filepath.FromSlash(tempOf(p.to, key))
-	if err := f.root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an attempt that was killed
-		return f.failed(in.Path, err)
-	}
-	mode := fs.FileMode(0o600) // until it has that of the old file: nobody else reads it meanwhile
-	if p.isNew() {
-		mode = 0o666
-	}
-	file, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return f.failed(in.Path, err)
-	}
-	done := false
-	defer func() {
-		if !done {
-			err = errors.Join(err, f.root.Remove(temp))
-		}
-	}()
-	if err := fill(file, p); err != nil {
-		return f.failed(in.Path, err)
-	}
-	if err := f.unchanged(in.Path, p); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err := f.root.Rename(temp, filepath.FromSlash(p.to)); err != nil {
-		return f.failed(in.Path, err)
-	}
-	done = true
-	return f.settle(dir)
-}
-
-// tempOf is the name under which a call prepares its content.
-func tempOf(to, key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return path.Join(path.Dir(to), ".vitrine-"+versionOf(sum)+".tmp")
-}
-
-// fill writes the content and makes it last, with mode and owner of the old file.
-func fill(file *os.File, p plan) error {
-	_, err := file.WriteString(p.content)
-	if err == nil && !p.isNew() {
-		if err = keepOwner(file, p.info); err == nil { // before the mode, of which it takes bits away
-			err = keepMode(file, p.info)
-		}
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-// unchanged looks once more before the old content goes.
-func (f *folder) unchanged(name string, p plan) error {
-	now, err := f.look(writeIn{Path: name, Content: p.content})
-	if err != nil {
-		return err
-	}
-	if now.to != p.to || now.isNew() != p.isNew() || !bytes.Equal(now.old, p.old) {
-		return &tools.Error{Code: tools.CodeConflict, Field: "path", Message: shownName(name) + " changed just now; nothing was written"}
-	}
-	return nil
-}
-
-// settle makes the rename last.
-func (f *folder) settle(dir string) error {
-	d, err := f.root.Open(filepath.FromSlash(dir))
-	if err != nil {
-		return fmt.Errorf("open the folder of a file that was written: %w", err)
-	}
-	if err := errors.Join(syncFolder(d), d.Close()); err != nil {
-		return fmt.Errorf("make a file that was written last: %w", err)
-	}
-	return nil
 }
 
 // probe finds out whether a call that had been started has written its file. What it prepared beside it is still there when it
