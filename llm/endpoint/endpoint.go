@@ -1,13 +1,15 @@
 // Package endpoint makes the client of one OpenAI-compatible endpoint of its parts, in the one order that is right: the wire
 // format, over it the watchdog that ends what fell silent, over it the protocol that gives tools to models without tool calls,
-// and outermost the retries.
+// over it the retries, and outermost the cost of what was reported.
 package endpoint
 
 import (
+	"net/url"
 	"time"
 
 	"vitrine/llm"
 	"vitrine/llm/openai"
+	"vitrine/llm/price"
 	"vitrine/llm/protocol"
 	"vitrine/runtime/clock"
 )
@@ -23,7 +25,9 @@ type Config struct {
 	// Retries is how often a request that failed is sent again, RetryBase the first wait.
 	Retries   int
 	RetryBase time.Duration
-	Clock     clock.Clock
+	// Prices are what the user says that models cost; they come before the list prices.
+	Prices map[string]price.Price
+	Clock  clock.Clock
 	// Rand gives numbers in [0,1) and is safe for concurrent use.
 	Rand func() float64
 }
@@ -35,5 +39,10 @@ func New(cfg Config) (client llm.Client, closeIt func()) {
 	if cfg.Form != "" {
 		client = protocol.New(client, cfg.Form)
 	}
-	return llm.Retry(client, llm.RetryConfig{Max: cfg.Retries, Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand}), wire.Close
+	client = llm.Retry(client, llm.RetryConfig{Max: cfg.Retries, Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
+	host := ""
+	if u, err := url.Parse(cfg.Wire.BaseURL); err == nil { // one that is none fails at the first request, with the reason
+		host = u.Hostname()
+	}
+	return price.Client(client, host, price.Table{Own: cfg.Prices}), wire.Close
 }
