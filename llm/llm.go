@@ -87,7 +87,7 @@ type Usage struct {
 	Completion *int `json:"completion_tokens"`
 	Cached     *int `json:"cached_tokens"`
 	Reasoning  *int `json:"reasoning_tokens"`
-	// Cost is in US dollars, as the provider reports it.
+	// Cost is in US dollars, as the provider reports it or by its prices.
 	Cost *float64 `json:"cost,omitempty"`
 }
 

@@ -43,7 +43,8 @@ func (r *run) close() error {
 		r.event(trace.AnswerData{Text: msg.Content, Fixed: msg.Fixed, Partial: msg.Partial, N: r.answerN}),
 		r.event(trace.RunEndData{
 			State: string(r.state), Reason: string(r.reason), Steps: u.Steps, Calls: u.Calls, Tokens: u.Prompt + u.Completion,
-			Estimated: u.Estimated, DurationMS: r.active().Milliseconds(), Cost: u.Cost,
+			Estimated: u.Estimated, DurationMS: r.active().Milliseconds(), PromptTokens: u.Prompt, CompletionTokens: u.Completion,
+			CachedTokens: u.Cached, ReasoningTokens: u.Reasoning, Cost: u.Cost,
 		}))
 	if r.record != nil {
 		r.record.Answer = msg.Content

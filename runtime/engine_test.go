@@ -634,3 +634,36 @@ func TestToolRetriesAreTold(t *testing.T) {
 	}
 	b.checkHistory("s")
 }
+
+// What a run used is summed up of what was reported: what never was is unknown, not 0.
+func TestRunUsage(t *testing.T) {
+	call := scripted.Call{Name: "echo", Args: `{"text":"x"}`}
+	number := func(n *int) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprint(*n)
+	}
+	for name, c := range map[string]struct {
+		steps []scripted.Step
+		want  string
+	}{
+		"all": {[]scripted.Step{scripted.Calls(call).Usage(100, 10, 60).ReasoningTokens(4).Cost(0.25), scripted.Text("done").Usage(200, 20, 100).ReasoningTokens(5).Cost(0.5)},
+			"300 30 160 9 0.75"},
+		"some":    {[]scripted.Step{scripted.Calls(call).Usage(100, 10, 60), scripted.Text("done").Usage(200, 20, -1).ReasoningTokens(5)}, "300 30 60 5 -"},
+		"nothing": {[]scripted.Step{scripted.Calls(call).Usage(100, 10, -1), scripted.Text("done").Usage(200, 20, -1)}, "300 30 - - -"},
+	} {
+		b := newBed(t, c.steps...)
+		b.run(func(ctx context.Context) {
+			end := b.ask(ctx, "s", "go")
+			cost := "-"
+			if end.Cost != nil {
+				cost = fmt.Sprint(*end.Cost)
+			}
+			got := fmt.Sprintln(end.PromptTokens, end.CompletionTokens, number(end.CachedTokens), number(end.ReasoningTokens), cost)
+			if strings.TrimSpace(got) != c.want {
+				t.Errorf("%s: the end says %s, want %s", name, got, c.want)
+			}
+		})
+	}
+}

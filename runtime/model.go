@@ -200,9 +200,9 @@ func (r *run) account(u llm.Usage) {
 		use.Completion += prompt.Estimate(r.text)
 		use.Estimated = true
 	}
+	use.Reasoning, use.Cached = both(use.Reasoning, u.Reasoning), both(use.Cached, u.Cached)
 	var share *float64
 	if u.Cached != nil {
-		use.Cached += *u.Cached
 		if u.Prompt != nil && *u.Prompt > 0 {
 			v := float64(*u.Cached) / float64(*u.Prompt)
 			share = &v

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,23 +120,33 @@ type RunRow struct {
 type RunUsage struct {
 	Steps, Calls int
 	// Prompt and Completion are tokens; Estimated says that some were not reported.
-	Prompt, Completion, Cached int
-	Estimated                  bool
-	Cost                       *float64
+	Prompt, Completion int
+	Estimated          bool
+	// Cached are those of the prompts that came out of a cache, Reasoning those of the completions that nobody reads; nil: never
+	// reported. Cost is in US dollars, nil: unknown.
+	Cached, Reasoning *int
+	Cost              *float64
 	// Active is how long the run was executed; the time between a crash and the resume is not in it.
 	Active time.Duration
 }
 
+// Add adds what another one used.
+func (u *RunUsage) Add(o RunUsage) {
+	u.Steps, u.Calls, u.Prompt, u.Completion = u.Steps+o.Steps, u.Calls+o.Calls, u.Prompt+o.Prompt, u.Completion+o.Completion
+	u.Estimated, u.Active = u.Estimated || o.Estimated, u.Active+o.Active
+	u.Cached, u.Reasoning, u.Cost = both(u.Cached, o.Cached), both(u.Reasoning, o.Reasoning), both(u.Cost, o.Cost)
+}
+
 // pay adds what a call cost; what is not reported is not known.
-func (u *RunUsage) pay(cost *float64) {
-	if cost == nil {
-		return
+func (u *RunUsage) pay(cost *float64) { u.Cost = both(u.Cost, cost) }
+
+// both is the sum of what is known.
+func both[T int | float64](a, b *T) *T {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
 	}
-	sum := *cost
-	if u.Cost != nil {
-		sum += *u.Cost
-	}
-	u.Cost = &sum
+	sum := *a + *b
+	return &sum
 }
 
 // Budget is what a run may use; 0 and nil are no limit.

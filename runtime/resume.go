@@ -340,7 +340,8 @@ func (s *session) abandon(reason Reason) error {
 	tx.Events = append(tx.Events,
 		r.event(trace.AnswerData{Text: markInterrupted, Fixed: true}),
 		r.event(trace.RunEndData{State: string(StateCancelled), Reason: string(ReasonInterrupted), Steps: use.Steps, Calls: use.Calls,
-			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, DurationMS: u.row.Usage.Active.Milliseconds(), Cost: use.Cost})) // up to its last commit
+			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, DurationMS: u.row.Usage.Active.Milliseconds(), PromptTokens: use.Prompt,
+			CompletionTokens: use.Completion, CachedTokens: use.Cached, ReasoningTokens: use.Reasoning, Cost: use.Cost})) // up to its last commit
 	if err := r.commit(tx); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -117,6 +118,12 @@ func about(n *Node) string {
 		if n.Tokens.Cached > 0 {
 			say(FormatTokens(n.Tokens.Cached) + " cached")
 		}
+		if n.Tokens.Reasoning > 0 {
+			say(FormatTokens(n.Tokens.Reasoning) + " reasoning")
+		}
+		if n.Tokens.Cost != nil {
+			say(FormatMoney(*n.Tokens.Cost))
+		}
 		if n.Attempts > 1 {
 			say(fmt.Sprintf("attempt %d", n.Attempts))
 		}
@@ -125,6 +132,9 @@ func about(n *Node) string {
 		}
 		say(n.Outcome)
 	case KindRun:
+		if n.Tokens.Cost != nil {
+			say(FormatMoney(*n.Tokens.Cost))
+		}
 		say(n.Outcome)
 		say(n.Detail)
 	default:
@@ -198,4 +208,12 @@ func oneLine(s string, limit int) string {
 		short = short[:len(short)-n]
 	}
 	return short + "…"
+}
+
+// FormatMoney is US dollars for people: "$0.0042", "$12.30".
+func FormatMoney(f float64) string {
+	if f >= 0.99995 || f <= -0.99995 {
+		return "$" + strconv.FormatFloat(f, 'f', 2, 64)
+	}
+	return "$" + strconv.FormatFloat(f, 'f', 4, 64)
 }

@@ -79,7 +79,7 @@ type LLMCallData struct {
 	CompletionTokens *int   `json:"completion_tokens"`
 	CachedTokens     *int   `json:"cached_tokens"`
 	ReasoningTokens  *int   `json:"reasoning_tokens"`
-	// Cost is in US dollars as the provider reports it; nil when it does not.
+	// Cost is in US dollars, as the provider reports it or by the list prices; null when unknown.
 	Cost *float64 `json:"cost"`
 	// Estimate is our own count of the prompt, in tokens.
 	Estimate      int    `json:"estimate"`
@@ -224,6 +224,12 @@ type RunEndData struct {
 	Tokens     int    `json:"tokens"` // prompt and completion, all steps; estimates where nothing was reported
 	Estimated  bool   `json:"estimated,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
+	// PromptTokens and CompletionTokens are what Tokens is the sum of; CachedTokens and ReasoningTokens are parts of them, null when
+	// never reported.
+	PromptTokens     int  `json:"prompt_tokens,omitempty"`
+	CompletionTokens int  `json:"completion_tokens,omitempty"`
+	CachedTokens     *int `json:"cached_tokens,omitempty"`
+	ReasoningTokens  *int `json:"reasoning_tokens,omitempty"`
 	// Cost is in US dollars, null when unknown.
 	Cost *float64 `json:"cost"`
 }

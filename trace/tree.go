@@ -75,15 +75,25 @@ type Node struct {
 
 // Tokens counts what a model call, or several, used. Estimated marks that the provider reported less than all.
 type Tokens struct {
-	Prompt, Completion, Cached int
-	Estimated                  bool
+	Prompt, Completion, Cached, Reasoning int
+	Estimated                             bool
+	// Cost is in US dollars, of what is known; nil: nothing is.
+	Cost *float64
 }
 
 // Total is prompt and completion together.
 func (t Tokens) Total() int { return t.Prompt + t.Completion }
 
 func (t Tokens) plus(o Tokens) Tokens {
-	return Tokens{t.Prompt + o.Prompt, t.Completion + o.Completion, t.Cached + o.Cached, t.Estimated || o.Estimated}
+	sum := Tokens{t.Prompt + o.Prompt, t.Completion + o.Completion, t.Cached + o.Cached, t.Reasoning + o.Reasoning, t.Estimated || o.Estimated, t.Cost}
+	switch {
+	case sum.Cost == nil:
+		sum.Cost = o.Cost
+	case o.Cost != nil:
+		cost := *t.Cost + *o.Cost
+		sum.Cost = &cost
+	}
+	return sum
 }
 
 // Duration is how long the span lasted, or has lasted at now. For a run that has ended it is what its end said.

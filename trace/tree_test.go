@@ -97,6 +97,24 @@ func printed(t *testing.T, tree *Tree) string {
 
 func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
+// What a call cost stands with it, and with its run what the calls cost of which it is known.
+func TestTreeOfCosts(t *testing.T) {
+	call := func(reasoning *int, cost *float64) LLMCallData {
+		return LLMCallData{Model: "m", PromptTokens: ptr(1000), CompletionTokens: ptr(100), ReasoningTokens: reasoning, Cost: cost, FinishReason: "stop", Attempts: 1, StartedAt: ms(0)}
+	}
+	tree := treeOf((&script{run: "r", turn: 1}).at(0, RunStartData{Input: "go", Model: "m", N: 1}).
+		in(1).at(10, call(ptr(90), ptr(0.25))).in(2).at(20, call(nil, nil)).in(3).at(30, call(nil, ptr(1.5))).events...)
+	got := printed(t, tree)
+	for _, want := range []string{"90 reasoning  $0.2500", "$1.50", "3.3k  $1.75"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	run := tree.Roots[0]
+	equal(t, *run.Tokens.Cost, 1.75)
+	equal(t, run.Tokens.Reasoning, 90)
+}
+
 func TestTreeOfARun(t *testing.T) {
 	tree := treeOf(twoSteps().events...)
 	equal(t, printed(t, tree), lines(

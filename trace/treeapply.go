@@ -203,6 +203,10 @@ func (d LLMCallData) tokens() Tokens {
 	if d.CachedTokens != nil {
 		k.Cached = *d.CachedTokens
 	}
+	if d.ReasoningTokens != nil {
+		k.Reasoning = *d.ReasoningTokens
+	}
+	k.Cost = d.Cost
 	k.Estimated = d.PromptTokens == nil || d.CompletionTokens == nil
 	return k
 }

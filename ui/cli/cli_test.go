@@ -539,15 +539,23 @@ func TestSessionsList(t *testing.T) {
 		{ID: "f", UpdatedAt: now},
 		{ID: "g", RunState: "cancelled", UpdatedAt: now},
 	}
+	number := func(n int) *int { return &n }
+	dollars := func(f float64) *float64 { return &f }
+	b.f.runs = []runtime.RunRow{
+		{SessionID: "s-1", Usage: runtime.RunUsage{Prompt: 3000, Completion: 200, Cached: number(1000), Reasoning: number(50), Cost: dollars(0.002)}},
+		{SessionID: "s-1", Usage: runtime.RunUsage{Prompt: 2000, Completion: 21, Cached: number(0), Cost: dollars(0.0005)}},
+		{SessionID: "s-1", ParentRun: "r", Usage: runtime.RunUsage{Prompt: 9000, Cost: dollars(9)}},
+		{SessionID: "c", Usage: runtime.RunUsage{Prompt: 100, Completion: 20, Estimated: true}},
+	}
 	got := b.run("sessions", "list")
-	want := `SESSION  TITLE     TURNS  MESSAGES  STATE            CHANGED
-s-1      部署计划  3      9         done             now
-evil     ab        0      0         cancelled: user  5 m ago
-c                  0      0         interrupted      3 h ago
-d                  0      0         needs you        3 d ago
-e                  0      0         in process 4711  now
-f                  0      0         empty            now
-g                  0      0         cancelled        now
+	want := `SESSION  TITLE     TURNS  MESSAGES  STATE            CHANGED  IN    CACHED  OUT  REASONING  COST
+s-1      部署计划  3      9         done             now      5.0k  1.0k    221  50         $0.0025
+evil     ab        0      0         cancelled: user  5 m ago  0     -       0    -          -
+c                  0      0         interrupted      3 h ago  ~100  -       ~20  -          -
+d                  0      0         needs you        3 d ago  0     -       0    -          -
+e                  0      0         in process 4711  now      0     -       0    -          -
+f                  0      0         empty            now      0     -       0    -          -
+g                  0      0         cancelled        now      0     -       0    -          -
 `
 	if got.out != want {
 		t.Errorf("got\n%s\nwant\n%s", got.out, want)
@@ -555,6 +563,12 @@ g                  0      0         cancelled        now
 	got = b.run("sessions", "--json")
 	if strings.Count(got.out, "\n") != len(b.f.rows) || strings.ContainsAny(got.out, "\x1b\u009b\u202e") {
 		t.Errorf("%q", got.out)
+	}
+	for _, want := range []string{`"prompt_tokens":5000,"completion_tokens":221,"cached_tokens":1000,"reasoning_tokens":50,"cost":0.0025}`,
+		`"prompt_tokens":100,"completion_tokens":20,"cached_tokens":null,"reasoning_tokens":null,"estimated":true,"cost":null}`} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("no %s in %s", want, got.out)
+		}
 	}
 	b.f.loadErr = errors.New("unreadable")
 	b.want(b.run("sessions"), 1, "", "list the sessions: unreadable")

@@ -15,6 +15,7 @@ import (
 	"vitrine/llm"
 	"vitrine/runtime"
 	"vitrine/runtime/config"
+	"vitrine/trace"
 )
 
 // pageSize is how many rows are read of the store at once.
@@ -93,6 +94,13 @@ type sessionLine struct {
 	HeldBy    int       `json:"held_by,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// What all its runs used. What was never reported is null, what was reported for some of them is of these.
+	PromptTokens     int      `json:"prompt_tokens"`
+	CompletionTokens int      `json:"completion_tokens"`
+	CachedTokens     *int     `json:"cached_tokens"`
+	ReasoningTokens  *int     `json:"reasoning_tokens"`
+	Estimated        bool     `json:"estimated,omitempty"`
+	Cost             *float64 `json:"cost"`
 }
 
 func (c *command) listSessions(ctx context.Context, o *options) (err error) {
@@ -107,9 +115,18 @@ func (c *command) listSessions(ctx context.Context, o *options) (err error) {
 			return fmt.Errorf("list the sessions: %w", err)
 		}
 	}
+	used := make([]runtime.RunUsage, len(list))
+	for i, s := range list {
+		if used[i], err = usedBy(ctx, app.Library, s.ID); err != nil {
+			return err
+		}
+	}
 	if o.json {
-		for _, s := range list {
-			if err := c.jsonLine(sessionLine{ID: s.ID, User: s.UserID, Title: s.Title, Model: s.Model, Turns: s.TurnCount, Messages: s.Messages,
+		for i, s := range list {
+			u := used[i]
+			if err := c.jsonLine(sessionLine{PromptTokens: u.Prompt, CompletionTokens: u.Completion, CachedTokens: u.Cached,
+				ReasoningTokens: u.Reasoning, Estimated: u.Estimated, Cost: u.Cost,
+				ID: s.ID, User: s.UserID, Title: s.Title, Model: s.Model, Turns: s.TurnCount, Messages: s.Messages,
 				State: s.RunState, Reason: s.RunReason, HeldBy: s.HeldBy, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC()}); err != nil {
 				return err
 			}
@@ -120,13 +137,50 @@ func (c *command) listSessions(ctx context.Context, o *options) (err error) {
 		c.err.line("%s has no sessions in %s", cfg.User, cfg.DBPath)
 		return nil
 	}
-	rows := [][]string{{"SESSION", "TITLE", "TURNS", "MESSAGES", "STATE", "CHANGED"}}
+	rows := [][]string{{"SESSION", "TITLE", "TURNS", "MESSAGES", "STATE", "CHANGED", "IN", "CACHED", "OUT", "REASONING", "COST"}}
 	now := c.prog.Clock.Now()
-	for _, s := range list {
-		rows = append(rows, []string{s.ID, s.Title, strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), stateWord(s), ago(now.Sub(s.UpdatedAt))})
+	for i, s := range list {
+		rows = append(rows, append([]string{s.ID, s.Title, strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), stateWord(s), ago(now.Sub(s.UpdatedAt))},
+			usedWords(used[i])...))
 	}
 	c.out.table(rows)
 	return nil
+}
+
+// runsBound is how many runs of a session are counted.
+const runsBound = 100_000
+
+// usedBy is what all runs of a session used.
+func usedBy(ctx context.Context, lib runtime.Library, session string) (sum runtime.RunUsage, err error) {
+	runs, err := lib.Runs(ctx, session, runsBound)
+	if err != nil {
+		return sum, fmt.Errorf("count what session %s used: %w", session, err)
+	}
+	for _, r := range runs {
+		if r.ParentRun == "" { // what a run started is in its own use
+			sum.Add(r.Usage)
+		}
+	}
+	return sum, nil
+}
+
+// usedWords are the columns of what was used; a dash is unknown, ~ an estimate.
+func usedWords(u runtime.RunUsage) []string {
+	tokens := func(n *int) string {
+		if n == nil {
+			return "-"
+		}
+		return trace.FormatTokens(*n)
+	}
+	about := ""
+	if u.Estimated {
+		about = "~"
+	}
+	cost := "-"
+	if u.Cost != nil {
+		cost = trace.FormatMoney(*u.Cost)
+	}
+	return []string{about + tokens(&u.Prompt), tokens(u.Cached), about + tokens(&u.Completion), tokens(u.Reasoning), cost}
 }
 
 // stateWord says in a word or two where a session stands.

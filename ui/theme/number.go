@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"vitrine/trace"
 )
 
 // Unknown stands for a number that nobody reported.
@@ -93,10 +95,7 @@ func Money(f *float64) string {
 	if f == nil {
 		return Unknown
 	}
-	if *f >= 0.99995 || *f <= -0.99995 {
-		return "$" + strconv.FormatFloat(*f, 'f', 2, 64)
-	}
-	return "$" + strconv.FormatFloat(*f, 'f', 4, 64)
+	return trace.FormatMoney(*f)
 }
 
 // Bytes writes a size: 412 B, 1.2 KB, 3.4 MB. Negative is unknown.

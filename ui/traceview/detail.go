@@ -144,6 +144,12 @@ func (v *View) modelFacts(n *trace.Node) []fact {
 		}
 		v.addPair(&facts, "received", approx(t)+theme.Count(t.Completion)+" tokens", "speed", speed, " a second", " a second")
 	}
+	if n.Tokens.Reasoning > 0 {
+		add(&facts, "reasoning", theme.Count(n.Tokens.Reasoning)+" tokens")
+	}
+	if n.Tokens.Cost != nil {
+		add(&facts, "cost", theme.Money(n.Tokens.Cost))
+	}
 	if n.Attempts > 1 {
 		add(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
@@ -277,6 +283,9 @@ func (v *View) runFacts(n *trace.Node) []fact {
 	add(&facts, "steps", fmt.Sprint(steps))
 	if t := n.Tokens.Total(); t > 0 {
 		add(&facts, "tokens", approx(n.Tokens)+theme.Count(t))
+	}
+	if n.Tokens.Cost != nil {
+		add(&facts, "cost", theme.Money(n.Tokens.Cost))
 	}
 	add(&facts, "took", theme.Duration(n.Duration(v.clock(n))))
 	add(&facts, "ended", n.Outcome)
