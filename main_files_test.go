@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime/clock"
@@ -26,6 +28,15 @@ func waitingCall(t *testing.T, stderr string) string {
 		t.Fatalf("no call is named:\n%s", stderr)
 	}
 	return m[1]
+}
+
+// callof VARIABLE takes the id of the call that the last command said it waits for.
+func cmdCallOf(ts *testscript.TestScript, neg bool, args []string) {
+	m := regexp.MustCompile(`--approve (\S+)`).FindStringSubmatch(ts.ReadFile("stderr"))
+	if neg || len(args) != 1 || m == nil {
+		ts.Fatalf("usage: callof VARIABLE, after a run that waits")
+	}
+	ts.Setenv(args[0], m[1])
 }
 
 // A file is read, its change is asked about, and the word is given in another process, which knows what was read from the

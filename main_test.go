@@ -54,6 +54,7 @@ func TestScript(t *testing.T) {
 			"jsonlines": cmdJSONLines,
 			"events":    cmdEvents,
 			"runof":     cmdRunOf,
+			"callof":    cmdCallOf,
 			"server":    cmdServer,
 			"without":   cmdWithout,
 		},

@@ -26,6 +26,12 @@ func respond(req llm.Request) reply {
 	a := answerer{window: w, lang: w.lang()}
 	a.t = textsOf(a.lang)
 	ins := intentsOf(w.asked)
+	if len(ins) == 1 && ins[0].kind == intentFile {
+		a.lang, a.t = ins[0].lang, textsOf(ins[0].lang)
+		r := a.files(ins[0])
+		r.text = clean(r.text)
+		return r
+	}
 	if len(w.results) == 0 {
 		if r := a.plan(ins); len(r.calls) > 0 {
 			return r
@@ -245,7 +251,7 @@ func (a answerer) said(f fact) string {
 // shown says what came of a call.
 func (a answerer) shown(r result) string {
 	var args struct {
-		Expression, Query, Action, Text string
+		Expression, Query, Action, Text, Path string
 	}
 	// Arguments that cannot be read leave the words about them out.
 	_ = json.Unmarshal([]byte(r.call.Arguments), &args)
@@ -253,7 +259,7 @@ func (a answerer) shown(r result) string {
 	case r.raw != "":
 		return clip(strings.TrimPrefix(r.raw, "?"), maxEcho)
 	case !r.OK:
-		return fmt.Sprintf(a.t.failed, a.doing(r.call.Name, args.Expression, args.Query, args.Action, args.Text), a.why(*r.Error))
+		return fmt.Sprintf(a.t.failed, a.doing(r.call.Name, args.Expression, args.Query, args.Action, args.Text, args.Path), a.why(*r.Error))
 	}
 	d := decode(r.Data)
 	switch r.call.Name {
@@ -263,13 +269,19 @@ func (a answerer) shown(r result) string {
 		return a.documents(args.Query, d)
 	case toolTodo:
 		return a.todoDone(args.Action, args.Text, d)
+	case toolList, toolRead, toolWrite:
+		if text, ok := a.fileDone(r); ok {
+			return text
+		}
 	}
 	return clip(string(r.Data), maxEcho)
 }
 
 // doing names what a call was to do.
-func (a answerer) doing(tool, expression, query, action, text string) string {
+func (a answerer) doing(tool, expression, query, action, text, path string) string {
 	switch tool {
+	case toolList, toolRead, toolWrite:
+		return fmt.Sprintf(a.t.fileDoing[tool], path)
 	case toolCalculator:
 		return fmt.Sprintf(a.t.calc, quoteMath(expression))
 	case toolSearch:

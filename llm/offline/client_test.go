@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,16 +34,23 @@ func TestSuite(t *testing.T) {
 
 // desk is a session with the real tools: the smallest loop around the model.
 type desk struct {
-	t      testing.TB
-	client *Client
-	req    llm.Request
-	tools  map[string]tools.Tool
-	todos  []tools.Todo
+	t       testing.TB
+	client  *Client
+	req     llm.Request
+	tools   map[string]tools.Tool
+	todos   []tools.Todo
+	dir     string            // of the file tools
+	results []json.RawMessage // the newest first
 	// fail, if set, answers calls in place of the tools.
 	fail func(llm.ToolCall) *tools.Result
 	// calls are those of the last question.
 	calls []llm.ToolCall
 	said  string // beside the calls
+}
+
+// Results implements tools.ResultReader.
+func (d *desk) Results(context.Context, string, []string, int) ([]json.RawMessage, error) {
+	return d.results, nil
 }
 
 // Todos implements tools.TodoReader.
@@ -50,7 +59,17 @@ func (d *desk) Todos(context.Context, string) ([]tools.Todo, error) { return d.t
 func newDesk(t testing.TB) *desk {
 	d := &desk{t: t, client: New(Config{}), tools: map[string]tools.Tool{}}
 	n := 0
-	for _, tool := range builtin.All(builtin.Deps{Corpus: assets.Corpus(), Todos: d, NewID: func() string { n++; return fmt.Sprint("todo-", n) }}) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	d.dir = root.Name()
+	defer func() {
+		slices.SortFunc(d.req.Tools, func(a, b llm.ToolSpec) int { return strings.Compare(a.Name, b.Name) })
+	}()
+	deps := builtin.Deps{Corpus: assets.Corpus(), Todos: d, NewID: func() string { n++; return fmt.Sprint("todo-", n) }, Root: root, Results: d}
+	for _, tool := range builtin.All(deps) {
 		d.tools[tool.Name()] = tool
 		d.req.Tools = append(d.req.Tools, llm.ToolSpec{Name: tool.Name(), Description: tool.Description(), Schema: tool.Schema()})
 	}
@@ -87,11 +106,9 @@ func (d *desk) run(call llm.ToolCall) tools.Result {
 			}
 		}
 	}
-	data, err := json.Marshal(out.Data)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return tools.Result{OK: true, Data: data}
+	res := tools.NewResult(out, nil)
+	d.results = append([]json.RawMessage{tools.EncodeResult(res)}, d.results...)
+	return res
 }
 
 // ask plays one turn and gives the answer.
@@ -510,10 +527,11 @@ func checkReply(t *testing.T, r reply, req llm.Request) {
 // FuzzRespond: any message, any memory and any result get a clean reply, the same each time.
 func FuzzRespond(f *testing.F) {
 	for _, s := range []string{"what is (17+5)*3?", "计算１２×７，并添加待办：付款", "remember that \x1b[31mthe deploy is on Friday\u202e", "what did I tell you about 部署?", "\xff\xfe", "把", "add todos: a, b; c",
-		"stream 10 tokens", "1. 2) - * 3", strings.Repeat("(", 300) + "1+1", strings.Repeat("1+", 300), "the : is = is", "'s 's 's", "i'm i'm", "İ is ı", "2的次方", "%of", "x3x3x"} {
+		"stream 10 tokens", "1. 2) - * 3", strings.Repeat("(", 300) + "1+1", strings.Repeat("1+", 300), "the : is = is", "'s 's 's", "i'm i'm", "İ is ı", "2的次方", "%of", "x3x3x", "write a.txt with `x`",
+		"list the files in ‘a’", "把 \u202e 写入 a/b", "read \"a\x00\"", "写入 a.b，内容：\xff"} {
 		f.Add(s, s, `{"pinned":[],"facts":["`+s+`"]}`, `{"ok":true,"data":{"result":1}}`)
 	}
-	specs := []llm.ToolSpec{{Name: "calculator"}, {Name: "search_mock"}, {Name: "todo"}}
+	specs := []llm.ToolSpec{{Name: "calculator"}, {Name: "search_mock"}, {Name: "todo"}, {Name: toolList}, {Name: toolRead}, {Name: toolWrite}}
 	f.Fuzz(func(t *testing.T, told, asked, memory, result string) {
 		req := llm.Request{Tools: specs, Messages: []llm.Message{
 			{Role: llm.RoleSystem, Content: "x"},
@@ -526,20 +544,20 @@ func FuzzRespond(f *testing.F) {
 		if again := respond(req); cmp.Diff(r.text, again.text) != "" || len(r.calls) != len(again.calls) {
 			t.Errorf("two replies: %q, %q", r.text, again.text)
 		}
-		if len(r.calls) == 0 {
-			return
+		for round := 0; len(r.calls) > 0; round++ {
+			if round == 1 && (len(r.calls) > 1 || r.calls[0].Name != toolWrite) || round > 1 { // a file is read before it is written
+				t.Fatalf("calls after results: %+v", r.calls)
+			}
+			for i := range r.calls {
+				r.calls[i].ID = fmt.Sprint(round, "-", i)
+			}
+			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, ToolCalls: r.calls})
+			for _, c := range r.calls {
+				req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: c.ID, Content: result})
+			}
+			r = respond(req)
+			checkReply(t, r, req)
 		}
-		for i := range r.calls {
-			r.calls[i].ID = fmt.Sprint(i)
-		}
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, ToolCalls: r.calls})
-		for _, c := range r.calls {
-			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: c.ID, Content: result})
-		}
-		if r = respond(req); len(r.calls) > 0 {
-			t.Errorf("calls after results: %+v", r.calls)
-		}
-		checkReply(t, r, req)
 	})
 }
 

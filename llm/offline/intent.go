@@ -22,14 +22,17 @@ const (
 	intentThank
 	intentBye
 	intentHelp
+	intentFile // something done with files
 	intentLong // a long answer to try the screen with
 )
 
 // intent is one thing that a message wants.
 type intent struct {
 	kind   intentKind
-	text   string // expression, query, text of the todo, topic
-	action string // of a todo
+	text   string // expression, query, text of the todo, topic, content of a file
+	action string // of a todo; of files the tool's name
+	path   string // of a file
+	lang   lang   // in which files were asked for
 	fact   fact
 	ask    phrase
 	lookup string // what to search for when nothing was told; empty: nothing
@@ -45,6 +48,9 @@ const (
 
 // intentsOf understands a message.
 func intentsOf(text string) []intent {
+	if in, ok := fileRequest(text); ok {
+		return []intent{in}
+	}
 	var out []intent
 	told := 0
 	for _, c := range clauses(text) {

@@ -29,6 +29,8 @@ func brief(ins []intent) string {
 			out = append(out, s)
 		case intentAskAll:
 			out = append(out, strings.TrimSpace("all "+in.ask.s))
+		case intentFile:
+			out = append(out, strings.TrimSpace(in.action+" "+in.path+" "+strings.ReplaceAll(in.text, "\n", "|")))
 		case intentLong:
 			out = append(out, fmt.Sprintf("long %d", in.count))
 		default:
@@ -185,6 +187,54 @@ func TestIntents(t *testing.T) {
 		"I forgot the code word, what is it?":   "ask",
 		"The venue is Rome. Where is it?":       "tell The venue is Rome | ask",
 		"it is nice":                            "none",
+		// files
+		"list the files":                                       "list_dir .",
+		"List all files here.":                                 "list_dir .",
+		"please list the files in src/app":                     "list_dir src/app",
+		"show me the files in the folder docs":                 "list_dir docs",
+		"list the files in the docs folder":                    "list_dir docs",
+		"list the files in this folder":                        "list_dir .",
+		"what files are there?":                                "list_dir .",
+		"which files are there in ui?":                         "list_dir ui",
+		"ls":                                                   "list_dir .",
+		"ls tools":                                             "list_dir tools",
+		"read go.mod":                                          "read_file go.mod",
+		"Could you read the file Notes?":                       "read_file Notes",
+		"show README.md please":                                "none",
+		"please show README.md.":                               "read_file README.md",
+		"show me LICENSE":                                      "read_file LICENSE",
+		"cat 'my notes.txt'":                                   "read_file my notes.txt",
+		"what's in src/Main.go?":                               "read_file src/Main.go",
+		"write notes.txt with Hello, World. And more!":         "write_file notes.txt Hello, World. And more!|",
+		"write the file notes.txt with “a b”":                  "write_file notes.txt a b|",
+		"create a file called todo.md with - buy milk\n- eggs": "write_file todo.md - buy milk|- eggs|",
+		"create file a/b.go with the content:\n```go\npackage b\n\nvar x = \"y\"\n```": "write_file a/b.go package b||var x = \"y\"|",
+		"write notes.txt: what is 2+3 and add a todo: pay":                             "write_file notes.txt what is 2+3 and add a todo: pay|",
+		"create an empty file called new.txt":                                          "write_file new.txt",
+		"save \"one, two\" to list.txt":                                                "write_file list.txt one, two|",
+		"put remember that it rains into the file weather":                             "write_file weather remember that it rains|",
+		"列出文件":                    "list_dir .",
+		"请列出所有文件。":                "list_dir .",
+		"列出当前目录的文件":               "list_dir .",
+		"列出 src 目录下的文件":           "list_dir src",
+		"看看 ui/chat 里有哪些文件？":      "list_dir ui/chat",
+		"ui/chat 里有哪些文件？":         "list_dir ui/chat",
+		"有哪些文件？":                  "list_dir .",
+		"當前目錄有哪些文件":               "list_dir .",
+		"读取 go.mod":               "read_file go.mod",
+		"读一下笔记.txt的内容":            "read_file 笔记.txt",
+		"請讀取文件 NOTES":             "read_file NOTES",
+		"打开“我的 笔记.txt”":           "read_file 我的 笔记.txt",
+		"写入 notes.txt，内容为 你好，世界。": "write_file notes.txt 你好，世界。|",
+		"创建文件 a.txt，内容：第一行\n第二行":  "write_file a.txt 第一行|第二行|",
+		"把“你好”写入 notes.txt":       "write_file notes.txt 你好|",
+		"将 1+1 保存到文件 sum":         "write_file sum 1+1|",
+		"新建一个空文件 empty.txt":       "write_file empty.txt",
+		"open 24/7":               "calc 24/7",
+		"write a letter to Bob":   "none",
+		"save the date":           "none",
+		"read the docs":           "none",
+		"写一首诗":                    "none",
 		// the rest
 		"hello":                    "greet",
 		"Hello world":              "greet",

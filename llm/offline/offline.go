@@ -1,14 +1,15 @@
 // Package offline is the built-in demo model: deterministic rules in place of a model, so that the program is whole without
 // a key, a network or a cost. It is not AI and says so.
 //
-// It understands English and Chinese. Arithmetic goes to the calculator tool, look-ups to search_mock, reminders to todo; the
-// answer is then made from the results in the history. What it was told it finds again in the messages of the request or in
-// the runtime's memory block, and it says plainly when it was not told. It writes summaries for the runtime, and long answers
-// to try the screen with.
+// It understands English and Chinese. Arithmetic goes to the calculator tool, look-ups to search_mock, reminders to todo, files
+// to read_file, list_dir and write_file; the answer is then made from the results in the history. What it was told it finds again
+// in the messages of the request or in the runtime's memory block, and it says plainly when it was not told. It writes summaries
+// for the runtime, and long answers to try the screen with.
 //
-// A reply is a pure function of the request (respond): the message is cut into clauses (clause.go), each becomes an intent
-// (intent.go, with todo.go, arith.go and lex.go), statements become facts (fact.go), questions are matched with facts by
-// shared keywords (keywords.go, recall.go). The Client only streams the reply at its pace.
+// A reply is a pure function of the request (respond): a message about a file is understood as a whole (files.go), another one is
+// cut into clauses (clause.go), each becomes an intent (intent.go, with todo.go, arith.go and lex.go), statements become facts
+// (fact.go), questions are matched with facts by shared keywords (keywords.go, recall.go). The Client only streams the reply at
+// its pace.
 package offline
 
 import (

@@ -37,7 +37,15 @@ type texts struct {
 	doAdd      string
 	doList     string
 	doComplete string
-	why        map[string]string
+	fileDoing  map[string]string // by tool; the path
+	here       string            // the folder itself
+	folder     string            // path, which of how many entries
+	file       string            // path, which of how many lines
+	folderEmpty,
+	fileEmpty,
+	fileThere string // path
+	wrote string // path, change
+	why   map[string]string
 }
 
 func textsOf(l lang) texts {
@@ -78,6 +86,7 @@ var enTexts = texts{
 - **Look-ups**: search for context window
 - **Todos**: add a todo: submit the report · list my todos · complete todo report
 - **Memory**: remember that the deploy is on Friday · when is the deploy?
+- **Files**: list the files · read README.md · write notes.txt with hello (it asks first)
 - **Several at once**: what is 12*7 and add a todo: pay the bill
 - **A long answer**: write a long answer · stream 500 tokens
 
@@ -92,6 +101,11 @@ To connect a real model set OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible 
 	doAdd:      "add the todo “%s”",
 	doList:     "list the todos",
 	doComplete: "complete the todo “%s”",
+	fileDoing:  map[string]string{toolList: "Listing %s", toolRead: "Reading %s", toolWrite: "Writing %s"},
+	here:       "this folder", folder: "In %s, %s:", file: "%s, lines %s:",
+	folderEmpty: "There is nothing in %s.", fileEmpty: "%s is empty.",
+	fileThere: "%s is there already; I leave it as it is.",
+	wrote:     "Wrote %s: %s.",
 	why: map[string]string{
 		"denied": "it was denied", "not_run": "it was not run", "interrupted": "it was interrupted and may have had effects", "timeout": "it took too long",
 		"unavailable": "it is not available now", "outcome_unknown": "its outcome is unknown", "unknown_tool": "the tool does not exist",
@@ -130,6 +144,7 @@ var zhTexts = texts{
 - **查资料**：查一下上下文窗口
 - **待办**：添加待办：提交报告 · 列出待办 · 完成待办 报告
 - **记忆**：请记住：部署在周五 · 部署在什么时候？
+- **文件**：列出文件 · 读取 README.md · 写入 notes.txt，内容为 你好（会先询问）
 - **一次多件事**：计算 12*7，并添加待办：交电费
 - **长回答**：写一个长一点的回答 · 输出 500 个 token
 
@@ -144,6 +159,11 @@ var zhTexts = texts{
 	doAdd:      "添加待办“%s”",
 	doList:     "列出待办",
 	doComplete: "完成待办“%s”",
+	fileDoing:  map[string]string{toolList: "列出 %s ", toolRead: "读取 %s ", toolWrite: "写入 %s "},
+	here:       "当前目录", folder: "%s，%s：", file: "%s，第 %s 行：",
+	folderEmpty: "%s 是空的。", fileEmpty: "%s 是空文件。",
+	fileThere: "%s 已经存在，我没有改动它。",
+	wrote:     "已写入 %s：%s。",
 	why: map[string]string{
 		"denied": "被拒绝了", "not_run": "没有执行", "interrupted": "被中断，可能已有部分效果", "timeout": "超时了", "unavailable": "暂时不可用", "outcome_unknown": "结果未知",
 		"unknown_tool": "没有这个工具", "truncated_arguments": "请求被截断了", "not_found": "找不到", "internal": "工具出错了",
