@@ -11,6 +11,8 @@ import (
 const (
 	mostSpaces = 3
 	mostIndent = 40
+	// tabMark stands for a tab, with spaces to tabWidth columns: code keeps its shape, and a tab is never taken for spaces.
+	tabMark = '⇥'
 )
 
 // Reveal spells out what a reader of a text could not see in it, for somebody who is to say whether it may run: controls,
@@ -19,8 +21,8 @@ const (
 // A literal "<U+" is spelled out too, so that each text is shown in one way only. Line feeds stay.
 func Reveal(s string) string { return reveal(s, false) }
 
-// RevealLines is Reveal for what a tool wrote to be read, such as a diff: indentation stays, and so does what is spelled out
-// already.
+// RevealLines is Reveal for what a tool wrote to be read, such as a diff: indentation stays, tabs are arrows with room behind
+// them, and what is spelled out already stays so.
 func RevealLines(s string) string { return reveal(s, true) }
 
 func reveal(s string, lines bool) string {
@@ -40,6 +42,15 @@ func reveal(s string, lines bool) string {
 			} else {
 				fmt.Fprintf(&b, "<%d spaces>", n)
 			}
+		case lines && r == '\t':
+			n = len(s[i:]) - len(strings.TrimLeft(s[i:], "\t"))
+			if n <= mostSpaces || n*tabWidth <= mostIndent && indents(s, i) {
+				b.WriteString(strings.Repeat(string(tabMark)+strings.Repeat(" ", tabWidth-1), n))
+			} else {
+				fmt.Fprintf(&b, "<%d tabs>", n)
+			}
+		case lines && r == tabMark:
+			spell(&b, r)
 		case !lines && strings.HasPrefix(s[i:], "<U+"), !lines && strings.HasPrefix(s[i:], "<0x"), unseen(r):
 			spell(&b, r)
 		case unicode.IsLetter(r):
@@ -57,7 +68,7 @@ func spell(b *strings.Builder, r rune) { fmt.Fprintf(b, "<U+%04X>", r) }
 
 // indents says that only the sign of a diff, a line's number or nothing stands before i on its line.
 func indents(s string, i int) bool {
-	return strings.Trim(s[strings.LastIndexByte(s[:i], '\n')+1:i], " +-0123456789") == ""
+	return strings.Trim(s[strings.LastIndexByte(s[:i], '\n')+1:i], " \t+-0123456789") == ""
 }
 
 // unseen characters show nothing, or nothing of their own.

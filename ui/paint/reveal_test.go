@@ -29,9 +29,34 @@ func TestReveal(t *testing.T) {
 			t.Errorf("Reveal(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got, want := RevealLines("+        x := 1"+strings.Repeat(" ", 9)+"y <U+202E>\u202e"), "+        x := 1<9 spaces>y <U+202E><U+202E>"; got != want {
-		t.Errorf("%q", got)
+	for in, want := range map[string]string{
+		"+        x := 1" + strings.Repeat(" ", 9) + "y <U+202E>\u202e": "+        x := 1<9 spaces>y <U+202E><U+202E>",
+		"  12 + \tif x {\n  13 + \t\treturn\t// y":                      "  12 + ⇥   if x {\n  13 + ⇥   ⇥   return⇥   // y",
+		"   1 - \t      aligned":                                        "   1 - ⇥         aligned",
+		"+ ⇥   x":                                                       "+ <U+21E5>   x",
+		"+ " + strings.Repeat("\t", 11) + "x":                           "+ <11 tabs>x",
+		"+ a" + strings.Repeat("\t", 4) + "x":                           "+ a<4 tabs>x",
+		"+ \u202e\tx\u200b\r":                                           "+ <U+202E>⇥   x<U+200B><U+000D>",
+	} {
+		if got := RevealLines(in); got != want {
+			t.Errorf("RevealLines(%q) = %q, want %q", in, got, want)
+		}
 	}
+}
+
+// A tab is never shown as spaces or as another text is, so that a Makefile's change is seen as it is.
+func TestRevealTabsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		alphabet := rapid.SampledFrom([]string{"a", " ", "\t", "\t\t", "⇥", "   ", "+", "\n"})
+		text := func(name string) string { return strings.Join(rapid.SliceOfN(alphabet, 0, 6).Draw(t, name), "") }
+		a, b := text("a"), text("b")
+		if a != b && RevealLines(a) == RevealLines(b) {
+			t.Fatalf("%q and %q look alike: %q", a, b, RevealLines(a))
+		}
+		if r := RevealLines(a); Clean(r) != r {
+			t.Fatalf("Clean changes %q", r)
+		}
+	})
 }
 
 // B163: two different texts are never shown alike, and nothing is left for Clean to take away.
