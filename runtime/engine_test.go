@@ -198,6 +198,8 @@ func TestBudgets(t *testing.T) {
 			[]scripted.Step{scripted.Calls(call).Usage(90, 20, 0), again(9)}, "tokens", "110 of 100 tokens"},
 		"cost": {func(l *runtime.Limits) { l.Budget.Cost = dollars(0.01) },
 			[]scripted.Step{scripted.Calls(call).Cost(0.004), scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"f"}`}).Cost(0.007), again(9)}, "cost", "$0.0110 of $0.0100"},
+		"cost to the cent": {func(l *runtime.Limits) { l.Budget.Cost = dollars(0.25) },
+			[]scripted.Step{scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"f"}`}).Cost(0.25), again(9)}, "cost", "$0.2500 of $0.2500"},
 		"deadline": {func(l *runtime.Limits) { l.Budget.Deadline = time.Second },
 			[]scripted.Step{scripted.Text("a b c d e f").ChunkSize(1).Pace(300 * time.Millisecond)}, "deadline", "[interrupted] budget used up: 1s of wall time"},
 		"deadline in a tool": {func(l *runtime.Limits) { l.Budget.Deadline = time.Second },
@@ -218,7 +220,7 @@ func TestBudgets(t *testing.T) {
 				if tc.reason == "cost" && (end.Cost == nil || *end.Cost < 0.0109) {
 					t.Errorf("cost = %v", end.Cost)
 				}
-				if tc.reason == "tokens" && len(b.ran) != 0 || tc.reason == "cost" && len(b.ran) != 1 {
+				if tc.reason == "tokens" && len(b.ran) != 0 || name == "cost" && len(b.ran) != 1 || name == "cost to the cent" && len(b.ran) != 0 {
 					t.Errorf("past the cap %v ran", b.ran)
 				}
 				asked := len(b.model.Requests())
@@ -441,7 +443,7 @@ func TestContextFull(t *testing.T) {
 		b.ask(ctx, "s", "one")
 		b.ask(ctx, "s", "two")
 		end := b.ask(ctx, "s", "three")
-		if end.State != "exhausted" || end.Reason != "context" {
+		if end.State != "exhausted" || end.Reason != "context" || end.Steps != 0 {
 			t.Errorf("end = %+v", end)
 		}
 		ev := b.named(trace.Error)[0].Data.(trace.ErrorData)
