@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 
 	"vitrine/assets"
 	"vitrine/llm"
+	"vitrine/llm/discover"
 	"vitrine/llm/endpoint"
 	"vitrine/llm/offline"
 	"vitrine/llm/openai"
@@ -73,7 +73,7 @@ type wiring struct {
 func (w wiring) program() cli.Program {
 	crash := &cli.Crash{Exit: os.Exit}
 	return cli.Program{
-		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Signals: cli.OSSignals, Crash: crash,
+		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Models: models, Signals: cli.OSSignals, Crash: crash,
 	}
 }
 
@@ -275,27 +275,10 @@ func notServed(model string) string {
 // serves says which models runs can go on with.
 func serves(cfg config.Config) func(string) error {
 	return func(model string) error {
-		if model == config.OfflineModel || cfg.Endpoint().Kind != config.Offline {
+		if _, _, local := llm.LocalModel(model); local || model == config.OfflineModel || cfg.Remote().Kind != config.Offline {
 			return nil
 		}
 		return errors.New(notServed(model))
-	}
-}
-
-// routes sends a request to the client that has its model.
-type routes struct {
-	offline, remote llm.Client
-}
-
-func (r routes) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
-	switch {
-	case req.Model == config.OfflineModel:
-		return r.offline.Stream(ctx, req)
-	case r.remote != nil:
-		return r.remote.Stream(ctx, req)
-	}
-	return func(yield func(llm.Chunk, error) bool) {
-		yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrNotFound, Message: notServed(req.Model)})
 	}
 }
 
@@ -305,17 +288,18 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (cl
 	if o.Headless {
 		pace = 0
 	}
-	r := routes{offline: offline.New(offline.Config{Clock: clk, Pace: pace})}
-	closeIt = func() {}
-	if end := cfg.Endpoint(); end.Kind != config.Offline {
-		e := endpoint.Config{
-			Wire: openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()}, Silence: cfg.LLMTimeout,
-			Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
-		}
-		if cfg.Protocol != config.ProtocolNative {
-			e.Form = protocol.Form(cfg.Protocol)
-		}
-		r.remote, closeIt = endpoint.New(e)
+	e := endpoint.Config{Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64}
+	if cfg.Protocol != config.ProtocolNative {
+		e.Form = protocol.Form(cfg.Protocol)
+	}
+	locals := endpoint.NewLocals(e)
+	r := endpoint.Routes{Builtin: offline.New(offline.Config{Clock: clk, Pace: pace}), BuiltinName: config.OfflineModel, Local: locals, Missing: notServed}
+	closeIt = locals.Close
+	if end := cfg.Remote(); end.Kind != config.Offline {
+		var closeRemote func()
+		e.Wire = openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()}
+		r.Remote, closeRemote = endpoint.New(e)
+		closeIt = func() { closeRemote(); locals.Close() }
 	}
 	client = r
 	if w.client != nil {
@@ -454,6 +438,22 @@ func inspect(ctx context.Context, cfg config.Config) cli.StoreState {
 
 // reachLimit bounds the sign of life that doctor --check asks for.
 const reachLimit = 15 * time.Second
+
+// models asks the endpoint and this machine for their models.
+func models(ctx context.Context, cfg config.Config) (offer cli.Offer) {
+	clk := clock.Real()
+	if end := cfg.Remote(); end.Kind != config.Offline {
+		ctx, cancel := clk.WithTimeout(ctx, reachLimit)
+		defer cancel()
+		c := openai.New(openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()})
+		defer c.Close()
+		offer.Models, offer.Err = c.Models(ctx)
+	}
+	for _, f := range discover.Local(ctx, clk, llm.LocalServers()) {
+		offer.Local = append(offer.Local, cli.LocalOffer{Server: f.LocalServer, Models: f.Models})
+	}
+	return offer
+}
 
 // reach asks the endpoint for its list of models.
 func reach(ctx context.Context, cfg config.Config) (string, error) {

@@ -699,7 +699,7 @@ func TestModels(t *testing.T) {
 	srv, c := serve(t)
 	srv.SetModels(llmtest.Models("a", "b"))
 	got, err := c.Models(t.Context())
-	if d := cmp.Diff([]string{"a", "b"}, got); err != nil || d != "" {
+	if d := cmp.Diff([]llm.ModelInfo{{ID: "a"}, {ID: "b"}}, got); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	for name, r := range map[string]llmtest.Reply{

@@ -11,7 +11,6 @@ package openai
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -268,14 +267,14 @@ func (x *exchange) sign(e *llm.Error) {
 	e.Hint = x.dialect.Hints[code]
 }
 
-// Models lists the ids of the models that the server offers, as it orders them.
-func (c *Client) Models(ctx context.Context) ([]string, error) {
+// Models lists the models that the server offers, as it orders them.
+func (c *Client) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	if c.bad != nil {
 		return nil, c.bad
 	}
 	x := c.begin(ctx, dialect{Profile: c.profiles.of("")})
 	defer x.end()
-	ids, err := x.models()
+	models, err := x.models()
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -283,10 +282,10 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	if errors.As(err, &refused) {
 		return nil, refused.what
 	}
-	return ids, err
+	return models, err
 }
 
-func (x *exchange) models() ([]string, error) {
+func (x *exchange) models() ([]llm.ModelInfo, error) {
 	r, err := x.get("models")
 	if err != nil {
 		return nil, x.fail(err)
@@ -303,17 +302,9 @@ func (x *exchange) models() ([]string, error) {
 	if err != nil {
 		return nil, x.fail(&readError{err})
 	}
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if json.Unmarshal(bytes.TrimSpace(body), &list) != nil || list.Data == nil {
+	models, ok := readModels(bytes.TrimSpace(body))
+	if !ok {
 		return nil, &llm.Error{Kind: llm.ErrProtocol, Host: x.client.base.Host, Message: "the answer is no list of models"}
 	}
-	ids := make([]string, 0, len(list.Data))
-	for _, m := range list.Data {
-		ids = append(ids, m.ID)
-	}
-	return ids, nil
+	return models, nil
 }

@@ -446,3 +446,25 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A model of this machine goes there, whatever else is set; other models still go to the endpoint, and its key stays there.
+func TestLocalModel(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg          Config
+		kind, remote EndpointKind
+	}{
+		"alone":            {Config{Model: "ollama/llama3.2:1b"}, Local, Offline},
+		"beside a key":     {Config{Model: "ollama/llama3.2:1b", OpenAIKey: "sk-x"}, Local, OpenAI},
+		"beside another":   {Config{Model: "lmstudio/x", OpenRouterKey: "sk-x"}, Local, OpenRouter},
+		"not a local name": {Config{Model: "openai/gpt-4o", OpenAIKey: "sk-x"}, OpenAI, OpenAI},
+		"offline":          {Config{Model: "offline", OpenAIKey: "sk-x"}, Offline, Offline},
+	} {
+		end, remote := c.cfg.Endpoint(), c.cfg.Remote()
+		if end.Kind != c.kind || remote.Kind != c.remote || end.Model != c.cfg.Model {
+			t.Errorf("%s: %+v, %+v", name, end, remote)
+		}
+		if end.Kind == Local && (end.Key != "" || end.Warning != "" || !strings.HasPrefix(end.BaseURL, "http://127.0.0.1:")) {
+			t.Errorf("%s: %+v", name, end)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"vitrine/llm"
+)
 
 // EndpointKind is which model client is meant.
 type EndpointKind string
@@ -10,6 +14,7 @@ const (
 	Offline    EndpointKind = "offline"
 	OpenAI     EndpointKind = "openai"
 	OpenRouter EndpointKind = "openrouter"
+	Local      EndpointKind = "local" // a server on this machine that the model's name tells of
 )
 
 // OfflineModel is the name that selects the built-in model.
@@ -35,6 +40,9 @@ func (c Config) Endpoint() Endpoint {
 	switch {
 	case c.Model == OfflineModel:
 		return offlineEndpoint("", true)
+	case isLocal(c.Model):
+		server, _, _ := llm.LocalModel(c.Model)
+		return Endpoint{Kind: Local, BaseURL: server.BaseURL(), Model: c.Model}
 	case c.OpenAIKey != "" || c.OpenAIBaseURL != "":
 		return Endpoint{Kind: OpenAI, Key: c.OpenAIKey, BaseURL: or(c.OpenAIBaseURL, DefaultBaseURL), Model: or(c.Model, DefaultModel)}
 	case c.OpenRouterKey != "":
@@ -57,6 +65,19 @@ func (c Config) Endpoint() Endpoint {
 		warning = unused("OPENROUTER_MODEL", c.OpenRouterModel, "OPENROUTER_API_KEY")
 	}
 	return offlineEndpoint(warning, false)
+}
+
+// Remote is the endpoint that other models than those of this machine are at; its kind is Offline when there is none.
+func (c Config) Remote() Endpoint {
+	if isLocal(c.Model) {
+		c.Model = ""
+	}
+	return c.Endpoint()
+}
+
+func isLocal(model string) bool {
+	_, _, ok := llm.LocalModel(model)
+	return ok
 }
 
 func unused(name, model, missing string) string {

@@ -141,6 +141,8 @@ type Program struct {
 	Inspect func(ctx context.Context, cfg config.Config) StoreState
 	// Reach asks the endpoint for a sign of life, for doctor --check. It returns one line that says what answered.
 	Reach func(ctx context.Context, cfg config.Config) (string, error)
+	// Models asks the endpoint, and this machine, which models there are.
+	Models func(ctx context.Context, cfg config.Config) Offer
 	// Signals calls f, one call at a time, for each signal that the process gets, until stop is called.
 	Signals func(f func(Signal)) (stop func())
 	// Crash takes the panics of the clock's goroutines. Nil: they end the process as Go does.

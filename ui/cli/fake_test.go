@@ -18,12 +18,13 @@ import (
 
 // fake is an App whose agent plays a script of events.
 type fake struct {
-	clk  clock.Clock
-	bus  *trace.Bus
-	rows []runtime.SessionInfo
-	msgs []runtime.MessageRow
-	evs  []trace.Event
-	runs []runtime.RunRow
+	clk   clock.Clock
+	bus   *trace.Bus
+	rows  []runtime.SessionInfo
+	msgs  []runtime.MessageRow
+	evs   []trace.Event
+	runs  []runtime.RunRow
+	offer Offer
 
 	// onSubmit makes what follows a submit; onCancel what follows a cancel.
 	onSubmit  func(f *fake, session, text string) error
@@ -186,6 +187,7 @@ func newBench(t *testing.T) *bench {
 		Inspect: func(context.Context, config.Config) StoreState {
 			return StoreState{Path: "/w/data/sessions.db", Exists: true, Bytes: 4097, Text: "version 1"}
 		},
+		Models:  func(context.Context, config.Config) Offer { return b.f.offer },
 		Reach:   func(context.Context, config.Config) (string, error) { return "it answers", nil },
 		Signals: func(f func(Signal)) func() { b.sig = f; return func() {} },
 	}

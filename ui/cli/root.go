@@ -79,7 +79,7 @@ func (c *command) root() *cobra.Command {
 	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
 	o.protocolFlag(f)
-	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.doctorCommand(o))
+	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.modelsCommand(o), c.doctorCommand(o))
 	return root
 }
 

@@ -1,0 +1,56 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"vitrine/llm"
+)
+
+// listed is one entry of a server's list of models, with the names under which servers tell how long a context may be: OpenRouter,
+// vLLM, Groq, Mistral and LM Studio, llama.cpp.
+type listed struct {
+	ID            string `json:"id"`
+	ContextLength int    `json:"context_length"`
+	MaxModelLen   int    `json:"max_model_len"`
+	ContextWindow int    `json:"context_window"`
+	MaxContext    int    `json:"max_context_length"`
+	Loaded        int    `json:"loaded_context_length"`
+	Meta          struct {
+		Trained int `json:"n_ctx_train"`
+	} `json:"meta"`
+}
+
+// readModels reads a list of models; ok says whether it is one. An entry that cannot be read keeps its id alone.
+func readModels(body []byte) (models []llm.ModelInfo, ok bool) {
+	var list struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(body, &list) != nil || list.Data == nil {
+		return nil, false
+	}
+	models = make([]llm.ModelInfo, 0, len(list.Data))
+	for _, raw := range list.Data {
+		var m listed
+		if json.Unmarshal(raw, &m) != nil {
+			var only struct {
+				ID string `json:"id"`
+			}
+			if json.Unmarshal(raw, &only) != nil {
+				continue
+			}
+			m = listed{ID: only.ID}
+		}
+		if m.ID == "" {
+			continue
+		}
+		info := llm.ModelInfo{ID: m.ID}
+		for _, n := range []int{m.Loaded, m.ContextLength, m.MaxModelLen, m.ContextWindow, m.MaxContext, m.Meta.Trained} {
+			if n > 0 {
+				info.Context = n
+				break
+			}
+		}
+		models = append(models, info)
+	}
+	return models, true
+}

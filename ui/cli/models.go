@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"vitrine/llm"
+	"vitrine/runtime/config"
+	"vitrine/trace"
+)
+
+// Offer is which models can be had.
+type Offer struct {
+	// Models are the endpoint's; Err is why there is no list of them. Without an endpoint both are empty.
+	Models []llm.ModelInfo
+	Err    error
+	// Local are the servers that run on this machine.
+	Local []LocalOffer
+}
+
+// LocalOffer is one of them.
+type LocalOffer struct {
+	Server llm.LocalServer
+	Models []llm.ModelInfo
+}
+
+// modelLine is one model as `models --json` prints it.
+type modelLine struct {
+	Model string `json:"model"`
+	// Context is in tokens, null when the server does not say.
+	Context *int   `json:"context"`
+	At      string `json:"at"`
+	Current bool   `json:"current,omitempty"`
+}
+
+const longModels = `List the models that the endpoint offers and, below them, those of a running Ollama, llama.cpp or LM Studio on this machine.
+The one that new sessions use is marked. --model NAME, or MODEL, takes another one; nothing on this machine is used unless it is
+named, like ollama/llama3.2. In a session /model changes it.`
+
+func (c *command) modelsCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "models", Short: "List the models that can be used", Long: longModels, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.models(cmd.Context(), o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	return cmd
+}
+
+func (c *command) models(ctx context.Context, o *options) error {
+	cfg, err := c.load(o)
+	if err != nil {
+		return err
+	}
+	offer := c.prog.Models(ctx, cfg)
+	lines := modelLines(cfg, offer)
+	rows := [][]string{{"", "MODEL", "CONTEXT", "AT"}}
+	for _, l := range lines {
+		if o.json {
+			if err := c.jsonLine(l); err != nil {
+				return err
+			}
+			continue
+		}
+		mark, size := "", "-"
+		if l.Current {
+			mark = "*"
+		}
+		if l.Context != nil {
+			size = trace.FormatTokens(*l.Context)
+		}
+		rows = append(rows, []string{mark, l.Model, size, l.At})
+	}
+	if !o.json {
+		c.out.table(rows)
+	}
+	if offer.Err != nil {
+		return fmt.Errorf("list the models of the endpoint: %w", offer.Err)
+	}
+	return nil
+}
+
+// modelLines are the models that can be used, the endpoint's first. The current one is there even where no list names it.
+func modelLines(cfg config.Config, offer Offer) []modelLine {
+	current, remote := cfg.Endpoint().Model, cfg.Remote()
+	host := ""
+	if u, err := url.Parse(remote.BaseURL); err == nil {
+		host = u.Host
+	}
+	var lines []modelLine
+	add := func(m llm.ModelInfo, name, at string) {
+		l := modelLine{Model: name, At: at, Current: name == current}
+		if m.Context > 0 {
+			l.Context = &m.Context
+		}
+		lines = append(lines, l)
+	}
+	for _, m := range offer.Models {
+		add(m, m.ID, host)
+	}
+	for _, s := range offer.Local {
+		for _, m := range s.Models {
+			add(m, s.Server.Prefix+"/"+m.ID, s.Server.Name+" on this machine")
+		}
+	}
+	add(llm.ModelInfo{}, config.OfflineModel, "built in")
+	for _, l := range lines {
+		if l.Current {
+			return lines
+		}
+	}
+	at := host
+	if s, _, ok := llm.LocalModel(current); ok {
+		at = s.Name + " on this machine"
+	}
+	missing := modelLine{Model: current, At: at + ", not listed there", Current: true}
+	return append([]modelLine{missing}, lines...)
+}
