@@ -318,7 +318,7 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	folder, _ := os.Getwd() // it is only shown
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
-		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults),
+		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold,
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}
 }

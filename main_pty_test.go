@@ -673,3 +673,64 @@ func (y *tty) settled() string {
 	})
 	return last
 }
+
+// The user's own editor gets the terminal as it was before the program, and gives its text back: to the input and to a dialog,
+// without control characters. Ctrl+C in it is its own; one that fails changes nothing; no file stays.
+func TestTerminalEditor(t *testing.T) {
+	t.Parallel()
+	dir, tmp := t.TempDir(), t.TempDir()
+	editor := filepath.Join(dir, "ed")
+	script := `#!/bin/sh
+trap 'echo caught it' INT
+clear
+stty -a | grep -q ' icanon' && echo "cooked, $(ls -l "$2" | cut -c1-10), $(cat "$2" | tr -d '\n '), $1"
+until read -r line; do :; done
+[ "$line" = fail ] && exit 4
+printf '%s\n' "$line" > "$2"
+`
+	if err := os.WriteFile(editor, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	y := startTTY(t, vitrine(dir).with("TMPDIR="+tmp, "VISUAL="+editor+" -w", "AGENT_TOOL_POLICY=calculator=ask"), 100, 30)
+	y.wait("ready")
+	y.send("half")
+	y.wait("❯ half")
+	y.send("\x07")
+	y.wait("cooked, -rw-------, half, -w")
+	if y.emu.IsAltScreen() {
+		t.Error("the editor is on the program's screen")
+	}
+	y.send("\x03")
+	y.wait("caught it")
+	y.send("what is \x1b[31m6*7?\n")
+	y.until("the text", func() bool { return y.input() == "❯ what is 6*7?" })
+	if !y.emu.IsAltScreen() {
+		t.Error("the program is not on its screen")
+	}
+	y.send("\r")
+	y.wait("APPROVE  calculator", "6*7")
+	y.send("\te")
+	y.wait("EDIT  arguments of calculator", `"6*7"`)
+	y.send("\x07")
+	y.wait(`cooked, -rw-------, {"expression":"6*7"}, -w`)
+	y.send("fail\n")
+	y.wait("the text is as it was: ed: exit status 4", `"6*7"`)
+	y.send("\x07")
+	y.wait("cooked")
+	y.send(`{"expression":"6*8"}` + "\n")
+	y.wait("EDIT  arguments of calculator", `{"expression":"6*8"}`)
+	y.send("\r")
+	y.wait("APPROVE  calculator", "expression  6*8")
+	time.Sleep(600 * time.Millisecond) // the question takes no key for half a second
+	y.send("y\r")
+	y.wait("48")
+	y.until("the end of the run", func() bool { return strings.HasPrefix(y.status(), " ✓ done") })
+	y.send("\x03\x03")
+	if code := y.exit(); code != 0 {
+		t.Errorf("exit code %d: the Ctrl+C of the editor counts", code)
+	}
+	y.clean()
+	if left, err := filepath.Glob(filepath.Join(tmp, "*")); err != nil || len(left) > 0 {
+		t.Errorf("there is still %v, %v", left, err)
+	}
+}

@@ -28,7 +28,9 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 	case dialog.Edited:
 		return p.edited(r)
 	case dialog.Left:
-		return p.leftEditor(r)
+		return p.left(r)
+	case dialog.Outward:
+		return p.openOutside(r.Kind, r.Text)
 	case dialog.Inspected:
 		return m.inspected(p, r)
 	case dialog.Picked:
@@ -110,6 +112,10 @@ func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
 		return p.step(runtime.Break{Tool: strings.TrimSpace(r.Text)})
 	}
 	if r.Kind == kindDeny {
+		if !p.waits(p.subject) {
+			return p.gone(r.Text)
+		}
+		p.keepDraft(r.Kind, r.Text) // should it not be taken
 		return p.decide(runtime.Decision{Call: p.subject, Reason: strings.TrimSpace(r.Text)})
 	}
 	if m.find(p.subject) != nil {

@@ -102,7 +102,7 @@ func (p *page) approveKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Edit):
 		return p.editCall(d)
 	case key.Matches(k, keys.No):
-		return p.show(dialog.NewPrompt(kindDeny, "DENY", "why, for the model; may be empty", "", p.env.dkeys), d.ID)
+		return p.show(dialog.NewPrompt(kindDeny, "DENY", "why, for the model; may be empty", p.approve.drafts[draftOf(kindDeny, d.ID)], p.env.dkeys), d.ID)
 	case key.Matches(k, keys.Whole):
 		return p.show(dialog.NewText(kindApprove, "APPROVE  "+d.Tool, approvalText(d), p.env.dkeys), "")
 	}

@@ -139,6 +139,22 @@ func (e *env) openSoon(id string) tea.Cmd {
 	}
 }
 
+// lookSoon reads a session whose run could not be stored, when another process has taken it over meanwhile.
+func (e *env) lookSoon(id string) tea.Cmd {
+	return func() tea.Msg {
+		if err := e.clk.Sleep(e.ctx, calmAfter); err != nil { // the run comes to its end
+			return nil
+		}
+		rows, err := e.opts.Library.Sessions(e.ctx, e.opts.User)
+		for _, r := range rows {
+			if err == nil && r.ID == id && r.HeldBy != 0 && !r.Own {
+				return e.open(id, false)()
+			}
+		}
+		return nil // the next thing that is asked of the store says why
+	}
+}
+
 // older pages in messages before n.
 func (e *env) older(id string, n int64) tea.Cmd {
 	return func() tea.Msg {

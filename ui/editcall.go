@@ -18,8 +18,8 @@ import (
 	"vitrine/ui/theme"
 )
 
-// Here the user writes other arguments for a call, or its result. What was typed stays: in the dialog when it is refused, as a
-// draft when the dialog is closed.
+// Here the user writes other arguments for a call, its result, or why it is denied. What was typed stays: in the dialog when it
+// is refused, as a draft when the dialog is closed, among the inputs before when the call has gone meanwhile.
 
 const editing = "change the arguments"
 
@@ -103,7 +103,7 @@ func (p *page) edited(r dialog.Edited) tea.Cmd {
 		return nil
 	}
 	if !p.waits(p.subject) {
-		e.Fail("the call does not wait any more; Esc closes", -1)
+		e.Fail("the call does not wait any more; Esc keeps the text among the inputs before", -1)
 		return nil
 	}
 	if r.Kind == kindAnswer {
@@ -170,11 +170,24 @@ func (p *page) keepDraft(kind dialog.Kind, text string) {
 	p.approve.drafts[draftOf(kind, p.subject)] = text
 }
 
-// leftEditor closes an editor; what was typed stays for the next time.
-func (p *page) leftEditor(r dialog.Left) tea.Cmd {
-	p.dialog = nil
-	if !r.Changed {
+// goneText is said of a text that was typed for a call which does not wait any more.
+const goneText = "the call does not wait any more; Up in the input brings the text back"
+
+// gone keeps what was typed for a call that has gone.
+func (p *page) gone(text string) tea.Cmd {
+	p.history.add(text)
+	return p.tell(theme.Text, goneText)
+}
+
+// left closes a dialog that was written in; what was typed for a call stays for the next time.
+func (p *page) left(r dialog.Left) tea.Cmd {
+	p.dialog, p.behind = p.behind, nil
+	about := r.Kind == kindDeny || r.Kind == kindEdit || r.Kind == kindAnswer
+	switch {
+	case !about || !r.Changed:
 		return nil
+	case !p.waits(p.subject):
+		return p.gone(r.Text)
 	}
 	p.keepDraft(r.Kind, r.Text)
 	return p.tell(theme.Text, "kept: the same key goes on with it")

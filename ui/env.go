@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -19,6 +20,8 @@ type env struct {
 	clk      clock.Clock
 	ctx      context.Context // ends when the program leaves
 	ending   context.Context // ends when somebody outside asks to leave; nil: nobody can
+	early    context.Context // ends at the first interrupt since the start
+	outside  atomic.Int32    // editors that interrupts are for
 	keys     KeyMap
 	dkeys    dialog.Keys
 	commands []command

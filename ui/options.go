@@ -64,6 +64,9 @@ type Options struct {
 	Env func(string) string
 	// Input and Output are the terminal; nil: standard input and output.
 	Input, Output *os.File
+	// Hold makes the program's own watch for interrupts look away until release is called: while the user's editor has the
+	// terminal Ctrl+C reaches both. Nil: there is no other watch.
+	Hold func() (release func())
 	// LogPath is the file that gets the stack of a panic; empty: a file in the system's temporary folder.
 	LogPath string
 	// Notices waits for the next notice; an error ends the watching. Nil: there are none.

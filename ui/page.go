@@ -24,6 +24,7 @@ type page struct {
 	// What the session is.
 	title, model string
 	loaded       bool
+	known        bool   // it was loaded once
 	broken       string // why it could not be opened
 	reopens      bool   // and whether that may pass, such as a full disk
 	seq          int64  // the last stored event that was taken
@@ -160,7 +161,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	}
 	s := msg.snap
 	p.title, p.model = s.Session.Title, s.Session.Model
-	p.broken, p.reopens, p.loaded, p.seq, p.held, p.free = "", false, true, s.Seq, s.HeldBy, false
+	p.broken, p.reopens, p.loaded, p.known, p.seq, p.held, p.free = "", false, true, true, s.Seq, s.HeldBy, false
 	p.gauge.now, p.gauge.from, p.inbox, p.unsaved = s.Meter, trace.Meter{}, s.Inbox, nil
 	if !s.Running {
 		p.asking = nil
@@ -247,6 +248,9 @@ func (p *page) event(e trace.Event) tea.Cmd {
 		if d.Reason == string(runtime.ReasonOutcome) && p.held == 0 {
 			return p.env.openSoon(p.id) // the run was left, for a word on a call
 		}
+		if lost(e) {
+			return p.env.lookSoon(p.id)
+		}
 	case trace.ApprovalData:
 		p.approval(d)
 	case trace.CompactData:
@@ -264,7 +268,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 			p.said.text = ""
 		}
 	case trace.SessionData:
-		return p.changed(d)
+		p.changed(d)
 	case trace.InputQueuedData:
 		p.queue(d, e.TS)
 	case trace.ErrorData:
@@ -279,7 +283,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 }
 
 // changed takes a change of the session itself.
-func (p *page) changed(d trace.SessionData) tea.Cmd {
+func (p *page) changed(d trace.SessionData) {
 	switch d.Action {
 	case "renamed", "created":
 		if d.Title != "" {
@@ -287,10 +291,7 @@ func (p *page) changed(d trace.SessionData) tea.Cmd {
 		}
 	case "model":
 		p.model = d.Model
-	case "taken_over", "held":
-		return p.reload()
 	}
-	return nil
 }
 
 // queue keeps what waits for its turn.
@@ -328,6 +329,9 @@ func (p *page) empty() bool {
 
 // fail tells of something that did not work, with what it was.
 func (p *page) fail(what string, err error) tea.Cmd {
+	if errors.Is(err, runtime.ErrFenced) && p.held == 0 {
+		return tea.Batch(p.tell(theme.Error, what+": another process has taken the session over"), p.reload())
+	}
 	if errors.Is(err, runtime.ErrNotFound) {
 		return p.tell(theme.Error, what+": it is not there any more")
 	}

@@ -41,6 +41,8 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		}
 	case calmMsg:
 		p.calmed(msg)
+	case outsideMsg:
+		return p.returned(msg)
 	case untilMsg:
 		return p.chooseUntil(msg)
 	}
@@ -155,6 +157,8 @@ func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 		return p.down()
 	case key.Matches(k, keys.History):
 		return p.openHistory()
+	case key.Matches(k, keys.Outside):
+		return p.openOutside("", p.edit.Text())
 	case key.Matches(k, keys.Help) && p.edit.Empty():
 		p.want.help = true
 		return nil

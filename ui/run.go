@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -41,11 +40,13 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	if err := usable(opts.Env("TERM")); err != nil {
 		return err
 	}
-	ending, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ending, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	early, stopEarly := signal.NotifyContext(ctx, os.Interrupt) // until the model watches, and for no gap where it does again
+	defer stopEarly()
 	m := New(opts)
 	defer m.Close()
-	m.env.ending = ending
+	m.env.ending, m.env.early = ending, early
 	m.env.themed(func(o *theme.Options) { o.ASCII = asciiOnly(opts.Env) })
 	if w, h, err := term.GetSize(opts.Output.Fd()); err == nil {
 		m.terminal(tea.WindowSizeMsg{Width: w, Height: h}) // the first frame is whole; Update's commands would be lost here
@@ -111,17 +112,6 @@ func asciiOnly(env func(string) string) bool {
 		}
 	}
 	return false
-}
-
-// watchEnd waits for a signal, or for the end of the context that the program was started with.
-func (e *env) watchEnd() tea.Cmd {
-	if e.ending == nil {
-		return nil
-	}
-	return func() tea.Msg {
-		_ = e.clk.Sleep(e.ending, math.MaxInt64) // its only end is the context's
-		return endMsg{}
-	}
 }
 
 // logPanic appends the stack to the log and gives its path.

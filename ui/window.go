@@ -62,8 +62,9 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		m.drop(p)
 		return tea.Batch(m.refill(), m.page().tell(theme.Error, fmt.Sprintf("session %s is not there any more", msg.id)))
 	}
+	again := p.known
 	cmd := p.opened(msg)
-	if m.env.opts.Continue || m.env.opts.Session != "" {
+	if again || m.env.opts.Continue || m.env.opts.Session != "" {
 		return cmd
 	}
 	for _, p := range m.pages {

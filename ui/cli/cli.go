@@ -59,6 +59,8 @@ type ScreenOptions struct {
 	Continue bool
 	// Faults waits for a panic of a goroutine in the background; an error ends the watching. Nil: nobody tells of them.
 	Faults func(ctx context.Context) (Fault, error)
+	// Hold makes interrupts count for nothing until release is called: they are for another program that has the terminal.
+	Hold func() (release func())
 }
 
 // Signal is a request from outside to stop.

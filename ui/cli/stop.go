@@ -14,6 +14,7 @@ type stopper struct {
 	got   Signal
 	count int
 	soft  func()
+	held  int
 }
 
 func newStopper(cancel context.CancelFunc) *stopper { return &stopper{cancel: cancel} }
@@ -21,6 +22,10 @@ func newStopper(cancel context.CancelFunc) *stopper { return &stopper{cancel: ca
 // signal takes one signal.
 func (s *stopper) signal(sig Signal) {
 	s.mu.Lock()
+	if s.held > 0 && sig == Interrupt {
+		s.mu.Unlock()
+		return
+	}
 	s.count++
 	if s.got == "" {
 		s.got = sig
@@ -51,4 +56,16 @@ func (s *stopper) stopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count > 0
+}
+
+// hold makes interrupts count for nothing until release is called, once.
+func (s *stopper) hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.held--
+	}
 }

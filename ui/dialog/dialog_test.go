@@ -235,8 +235,11 @@ func TestPrompt(t *testing.T) {
 		t.Errorf("cursor at %d", x)
 	}
 	p.Wheel(1)
-	if press(p, esc) != (dialog.Closed{Kind: "rename"}) {
-		t.Error("Esc")
+	if got := press(p, esc); got != (dialog.Left{Kind: "rename", Text: "deploy 计划 b", Changed: true}) {
+		t.Errorf("Esc gives %#v", got)
+	}
+	if got := dialog.NewPrompt("rename", "RENAME", "", "x\u202ey", dialog.DefaultKeys()).Deny(); got != (dialog.Left{Kind: "rename", Text: "xy"}) {
+		t.Errorf("an untouched one gives %#v", got)
 	}
 }
 

@@ -29,15 +29,22 @@ type Edited struct {
 	Text string
 }
 
-// Left is an editor that was left without Enter, with what stood in it.
+// Left is an editor or a prompt that was left without Enter, with what stood in it.
 type Left struct {
 	Kind    Kind
 	Text    string
 	Changed bool
 }
 
-func (Edited) result() {}
-func (Left) result()   {}
+// Outward asks for the user's own editor on the text; the dialog stays.
+type Outward struct {
+	Kind Kind
+	Text string
+}
+
+func (Edited) result()  {}
+func (Left) result()    {}
+func (Outward) result() {}
 
 // NewEditor makes an editor with a text to start from.
 func NewEditor(kind Kind, title, fact, text string, keys Keys) *Editor {
@@ -46,6 +53,12 @@ func NewEditor(kind Kind, title, fact, text string, keys Keys) *Editor {
 	e.edit.SetText(text)
 	e.first = e.edit.Text()
 	return e
+}
+
+// SetText takes another text in the place of what was typed.
+func (e *Editor) SetText(text string) {
+	e.edit.SetText(text)
+	e.problem = ""
 }
 
 // Kind tells what it edits.
@@ -66,6 +79,8 @@ func (e *Editor) Key(k tea.KeyPressMsg) Result {
 		return e.Deny()
 	case key.Matches(k, e.keys.Accept):
 		return Edited{e.kind, e.edit.Text()}
+	case key.Matches(k, e.keys.Outside):
+		return Outward{e.kind, e.edit.Text()}
 	case key.Matches(k, e.keys.NewLine):
 		e.edit.Insert("\n")
 	case key.Matches(k, e.keys.Up):
@@ -143,9 +158,15 @@ func (e *Editor) Rows(s line.Style, w, h int) []string {
 			}
 		}
 	}
-	keys := " Enter take it   Ctrl+J new line   Esc back, the text is kept"
-	if s.Metrics.Width(keys) > w {
-		keys = " Enter take   Ctrl+J line   Esc keep"
+	keys := ""
+	for _, keys = range []string{
+		" Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc back, the text is kept",
+		" Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc keeps it",
+		" Enter take   Ctrl+J line   Esc keep",
+	} {
+		if s.Metrics.Width(keys) <= w {
+			break
+		}
 	}
 	return clip(append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, keys)})), h)
 }

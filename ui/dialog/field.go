@@ -14,7 +14,7 @@ import (
 type Keys struct {
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	Accept, Close, Rename, Delete, Copy     key.Binding
-	NewLine                                 key.Binding
+	NewLine, Outside                        key.Binding
 	Edit                                    input.Keys
 }
 
@@ -36,6 +36,7 @@ func DefaultKeys() Keys {
 		Delete:   bind("Ctrl+D", "delete", "ctrl+d"),
 		Copy:     bind("y", "copy all", "y"),
 		NewLine:  bind("Ctrl+J", "new line", "ctrl+j", "shift+enter", "alt+enter"),
+		Outside:  bind("Ctrl+G", "open $EDITOR", "ctrl+g"),
 		Edit:     input.DefaultKeys(),
 	}
 }
@@ -68,11 +69,13 @@ type Prompt struct {
 	title, hint string
 	keys        Keys
 	field       field
+	first       string // the text that it was opened with
 }
 
 // NewPrompt makes a prompt with a text to start from.
 func NewPrompt(kind Kind, title, hint, text string, keys Keys) *Prompt {
-	return &Prompt{kind: kind, title: title, hint: hint, keys: keys, field: newField(keys.Edit, text)}
+	f := newField(keys.Edit, text)
+	return &Prompt{kind: kind, title: title, hint: hint, keys: keys, field: f, first: f.edit.Text()}
 }
 
 // Key handles a key.
@@ -110,5 +113,8 @@ func (p *Prompt) Rows(s line.Style, w, h int) []string {
 // Cursor is in the field.
 func (p *Prompt) Cursor() (x, y int, ok bool) { return p.field.x, p.field.y, true }
 
-// Deny closes it.
-func (p *Prompt) Deny() Result { return Closed{p.kind} }
+// Deny leaves it.
+func (p *Prompt) Deny() Result {
+	text := p.field.edit.Text()
+	return Left{p.kind, text, text != p.first}
+}
