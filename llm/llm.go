@@ -1,7 +1,7 @@
 // Package llm defines what the runtime says to a model and what a model answers, whatever protocol lies between.
 //
-// A Client streams one reply as chunks. Decorators add one duty each: Retry owns every retry, Watchdog ends a stream
-// that fell silent. The subfolders hold the clients: openai (chat completions over HTTP), scripted (plays a script) and
+// A Client streams one reply as chunks. Decorators add one duty each: Retry owns every retry, a Limiter lets the requests
+// to one endpoint wait together, Watchdog ends a stream that fell silent. The subfolders hold the clients: openai (chat completions over HTTP), scripted (plays a script) and
 // offline (the built-in rules). llmtest holds the one suite that all of them pass.
 package llm
 
@@ -148,9 +148,10 @@ type Note struct {
 	Message, Why, Todo string
 }
 
-// RetryWait is one wait of Retry.
+// RetryWait is one wait of Retry or of a Limiter.
 type RetryWait struct {
-	// Attempt is the attempt that failed, from 1; Max is how many there are at most.
+	// Attempt is the attempt that failed, from 1; 0 is a wait before the first one. Max is how many there are at most; 0
+	// is a wait of which Retry has not told yet.
 	Attempt, Max int
 	Wait         time.Duration
 	// Cause is one clean line without a key.

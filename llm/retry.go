@@ -59,7 +59,7 @@ type retry struct {
 func (r *retry) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for attempt := 1; ; attempt++ {
-			ended, err := r.once(ctx, req, yield)
+			ended, err := r.once(ctx, req, attempt, yield)
 			if ended {
 				return
 			}
@@ -84,10 +84,15 @@ func (r *retry) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
 // once plays one attempt. It reports whether the stream is over for the consumer, or else why the attempt failed.
-func (r *retry) once(ctx context.Context, req Request, yield func(Chunk, error) bool) (ended bool, err error) {
+func (r *retry) once(ctx context.Context, req Request, attempt int, yield func(Chunk, error) bool) (ended bool, err error) {
 	for c, err := range r.next.Stream(ctx, req) {
 		if err != nil {
 			return false, err
+		}
+		if c.Retry != nil && c.Retry.Max == 0 { // a wait below, which knows nothing of attempts
+			w := *c.Retry
+			w.Attempt, w.Max = attempt-1, r.cfg.Max+1
+			c.Retry = &w
 		}
 		if !yield(c, nil) || c.Done != nil {
 			return true, nil

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -16,6 +18,8 @@ import (
 // Request is a request for a completion as it came.
 type Request struct {
 	Header http.Header
+	Path   string
+	Query  url.Values
 	Body   []byte
 	// Model, Messages and Stream are parsed from Body, as far as it could be.
 	Model    string
@@ -49,14 +53,15 @@ type Server struct {
 	once   sync.Once
 	served sync.WaitGroup
 
-	mu       sync.Mutex
-	queue    []Reply
-	handle   func(Request) Reply
-	arrived  func()
-	models   Reply
-	strict   bool
-	closing  bool
-	requests []Request
+	mu        sync.Mutex
+	queue     []Reply
+	handle    func(Request) Reply
+	arrived   func()
+	models    Reply
+	elsewhere Reply // to requests of other paths
+	strict    bool
+	closing   bool
+	requests  []Request
 }
 
 // NewServer starts a server on 127.0.0.1. The caller closes it.
@@ -77,10 +82,10 @@ func NewPipeServer() *Server {
 }
 
 func start(ln net.Listener, dial func(context.Context, string, string) (net.Conn, error)) *Server {
-	s := &Server{ln: ln, dial: dial, closed: make(chan struct{}), models: Models("test-model")}
+	s := &Server{ln: ln, dial: dial, closed: make(chan struct{}), models: Models("test-model"), elsewhere: Page(http.StatusNotFound, "text/plain", "404 page not found\n")}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", s.serveModels)
-	mux.HandleFunc("POST /v1/chat/completions", s.serveCompletion)
+	mux.HandleFunc("POST /", s.serveCompletion)
 	s.http = &http.Server{Handler: mux}
 	s.served.Go(func() { _ = s.http.Serve(ln) }) // ends with ErrServerClosed
 	return s
@@ -130,6 +135,13 @@ func (s *Server) SetModels(r Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.models = r
+}
+
+// SetElsewhere sets the answer to requests of a path that ends in no /chat/completions.
+func (s *Server) SetElsewhere(r Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere = r
 }
 
 // Strict makes the server answer 400 to every request whose messages are not ValidHistory, whose last message is no user
@@ -182,15 +194,22 @@ func (s *Server) serveCompletion(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.served.Done()
+	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+		s.mu.Lock()
+		reply := s.elsewhere
+		s.mu.Unlock()
+		s.play(w, r, reply)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client left
 	}
-	s.play(w, r, s.take(parse(r.Header, body)))
+	s.play(w, r, s.take(parse(r, body)))
 }
 
-func parse(h http.Header, body []byte) Request {
-	req := Request{Header: h.Clone(), Body: body}
+func parse(r *http.Request, body []byte) Request {
+	req := Request{Header: r.Header.Clone(), Path: r.URL.Path, Query: r.URL.Query(), Body: body}
 	var w struct {
 		Model    string          `json:"model"`
 		Messages json.RawMessage `json:"messages"`
