@@ -39,7 +39,7 @@ type ToolCall struct {
 }
 
 // ValidHistory says what is wrong with the messages of a request, given as they are on the wire; nil means nothing. Valid
-// is: one system message, in front; every tool message answers a call of the assistant message before its group; every
+// is: one system (or developer) message, in front; every tool message answers a call of the assistant message before its group; every
 // call is answered exactly once before the next message of another role and before the end; ids are unique in the whole
 // history; arguments are strings that hold a JSON object; an assistant message has text or calls; no two user messages in
 // a row; valid UTF-8, escaped halves of characters included.
@@ -85,7 +85,7 @@ func (c *checker) unanswered() error {
 }
 
 func (c *checker) add(i int, m Message) error {
-	if (i == 0) != (m.Role == "system") {
+	if (i == 0) != (m.Role == "system" || m.Role == "developer") {
 		return errors.New("there must be one system message, in front")
 	}
 	if m.Role != "tool" {
@@ -97,7 +97,7 @@ func (c *checker) add(i int, m Message) error {
 		return errors.New("no content")
 	}
 	switch m.Role {
-	case "system":
+	case "system", "developer": // newer models call it so
 	case "user":
 		if c.before == "user" {
 			return errors.New("two user messages in a row")

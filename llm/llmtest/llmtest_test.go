@@ -292,7 +292,7 @@ func TestValidHistory(t *testing.T) {
 		{start + `,{"role":"assistant","content":""}`, "messages[2] (assistant): neither text nor calls"},
 		{start + `,{"role":"assistant","content":null}`, "messages[2] (assistant): no content"},
 		{`{"role":"system","content":"s"},{"role":"user"}`, "messages[1] (user): no content"},
-		{start + `,{"role":"developer","content":"x"}`, "messages[2] (developer): unknown role"},
+		{start + `,{"role":"narrator","content":"x"}`, "messages[2] (narrator): unknown role"},
 		{with(`"{\"a\":"`, ""), "messages[2] (assistant): the arguments of call a are no JSON object"},
 		{with(`"[]"`, ""), "messages[2] (assistant): the arguments of call a are no JSON object"},
 		{with(`"{\"a\":\"\\ud83d\"}"`, ""), "messages[2] (assistant): the arguments of call a hold half a character"},

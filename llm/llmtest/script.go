@@ -94,6 +94,17 @@ func ParseScript(name, text string) (*Script, error) {
 // Serve makes a server play the script. A server plays one script at a time, and a script is played once.
 func (s *Script) Serve(srv *Server) { srv.Handle(s.answer) }
 
+// Guard makes a server refuse what the script's demands under always refuse, whoever answers the rest.
+func (s *Script) Guard(srv *Server) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.guard = func(r Request) (Reply, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.refuse(s.always, r)
+	}
+}
+
 // Problems are the requires that were not met, in order.
 func (s *Script) Problems() []string {
 	s.mu.Lock()

@@ -126,6 +126,29 @@ func TestScriptShapes(t *testing.T) {
 	}
 }
 
+// The demands of a script stand guard over what other replies there are.
+func TestScriptGuards(t *testing.T) {
+	srv := NewServer()
+	defer srv.Close()
+	s := script(t, "always\nreject 422 no if has stream_options\nrequire has model\nrequest\ntext \"x\"")
+	s.Guard(srv)
+	srv.Push(Answer("a"))
+	srv.Handle(func(Request) Reply { return Answer("b") })
+	for body, want := range map[string]int{`{"stream_options":{},"model":"m"}`: 422, `{}`: 400} {
+		if status, _, _, _ := post(t, srv, body); status != want {
+			t.Errorf("%s: %d", body, status)
+		}
+	}
+	for _, want := range []string{"a", "b"} {
+		if status, _, body, _ := post(t, srv, fine); status != 200 || !strings.Contains(body, `"`+want+`"`) {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if len(s.Problems()) != 1 || s.Left() != 1 {
+		t.Errorf("%v, %d left", s.Problems(), s.Left())
+	}
+}
+
 func TestScriptErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"text \"a\"":                             "s:1: text stands outside of a request",

@@ -56,6 +56,7 @@ type Server struct {
 	mu        sync.Mutex
 	queue     []Reply
 	handle    func(Request) Reply
+	guard     func(Request) (Reply, bool)
 	arrived   func()
 	models    Reply
 	elsewhere Reply // to requests of other paths
@@ -251,6 +252,13 @@ func (s *Server) take(req Request) Reply {
 		return Refuse(http.StatusBadRequest, compactJSON(map[string]any{
 			"error": map[string]any{"message": "invalid history: " + req.Problem.Error(), "type": "invalid_request_error"},
 		}))
+	case s.guard != nil:
+		if r, refused := s.guard(req); refused {
+			s.mu.Unlock()
+			return r
+		}
+	}
+	switch {
 	case len(s.queue) > 0:
 		r := s.queue[0]
 		s.queue = s.queue[1:]

@@ -33,7 +33,8 @@ type call struct {
 	join     joiner
 	extra    map[string]json.RawMessage
 	ord      int
-	told     int // how much of args went to the screen
+	whole    bool // args came as an object
+	told     int  // how much of args went to the screen
 	// twin is an earlier call with the same id that was complete when this one began. At the end this one turns out to be
 	// a repetition, a continuation, or another call whose id was used twice.
 	twin *call
@@ -90,7 +91,7 @@ func (c *call) grow(p piece) {
 	default:
 		c.name += p.name
 	}
-	if p.whole {
+	if c.whole = c.whole || p.whole; p.whole {
 		c.args.Reset()
 		c.shape, c.told = object{}, 0
 	}
@@ -134,7 +135,8 @@ func (cs *calls) byID(p piece) (*call, error) {
 	if known {
 		elsewhere := p.index != nil && here != c
 		other := elsewhere && p.name != "" && c.name != "" && !strings.HasPrefix(p.name, c.name)
-		if other || c.closed() && (elsewhere || !p.blank()) {
+		again := p.whole && c.whole && p.index != nil && !elsewhere // an object replaces the one before
+		if other || c.closed() && (elsewhere || !p.blank()) && !again {
 			return cs.openTwin(p, c)
 		}
 		if p.index != nil {
