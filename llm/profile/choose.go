@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -31,6 +32,14 @@ func (s Set) Names() []string {
 		}
 	}
 	return out
+}
+
+// Changed says whether a configuration had a word in it.
+func (s Set) Changed() bool { return len(s.own) > 0 }
+
+// Equal says whether two sets hold the same profiles.
+func (s Set) Equal(o Set) bool {
+	return reflect.DeepEqual(s.known, o.known) && reflect.DeepEqual(s.own, o.own)
 }
 
 // Has says whether there is a profile of that name.

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"vitrine/llm/profile"
 )
 
 // CompactMode is when the context is folded.
@@ -48,6 +50,10 @@ type Config struct {
 	OpenRouterKey   Secret
 	OpenRouterModel string // empty when nobody named one
 
+	// Profile names how the endpoint is spoken to; empty lets its address choose. Profiles are those of the file over the
+	// known ones; the zero Set stands for the known ones.
+	Profile  string
+	Profiles profile.Set
 	// LLMTimeout is the silence within a stream that ends it.
 	LLMTimeout        time.Duration
 	LLMRetries        int
@@ -210,6 +216,7 @@ func Load(in Inputs) (Config, error) {
 			cfg.modelFlag = src.Kind == FromFlag
 		}
 	}
+	errs = append(errs, setProfiles(&cfg, in)...)
 	if err := setUser(&cfg, in); err != nil {
 		errs = append(errs, err)
 	}

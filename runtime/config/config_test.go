@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
 	"pgregory.net/rapid"
+
+	"vitrine/llm/profile"
 )
 
 func load(t *testing.T, in Inputs) Config {
@@ -90,7 +92,7 @@ func TestPrecedence(t *testing.T) {
 func TestEveryVariable(t *testing.T) {
 	sample := map[string]string{
 		"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://localhost:1/v1/", "MODEL": "m", "OPENROUTER_API_KEY": "or-1",
-		"OPENROUTER_MODEL": "a/b", "LLM_TIMEOUT_SECONDS": "1.5", "LLM_RETRIES": "0", "LLM_RETRY_BASE_DELAY": "0",
+		"OPENROUTER_MODEL": "a/b", "LLM_PROFILE": "vllm", "LLM_TIMEOUT_SECONDS": "1.5", "LLM_RETRIES": "0", "LLM_RETRY_BASE_DELAY": "0",
 		"LLM_TEMPERATURE": "0.7", "AGENT_PROTOCOL": "react", "AGENT_MAX_TOOL_ITERS": "1", "AGENT_MAX_TOOL_CALLS": "2", "AGENT_MAX_RUN_TOKENS": "3",
 		"AGENT_MAX_RUN_COST": "0.25", "AGENT_RUN_DEADLINE_SECONDS": "4", "AGENT_MAX_RAW_TURNS": "5", "AGENT_MAX_CTX_TOKENS": "600",
 		"AGENT_COMPACT": "ask", "AGENT_TOOL_POLICY": "write_file=auto, side_effect=deny", "AGENT_DB_PATH": "a.db", "AGENT_TRACE_PATH": "~/t.jsonl", "AGENT_TRACE_MAX_PAYLOAD_CHARS": "7",
@@ -99,7 +101,7 @@ func TestEveryVariable(t *testing.T) {
 	cost := 0.25
 	want := Config{
 		User: "user", OpenAIKey: "sk-1", OpenAIBaseURL: "http://localhost:1/v1", Model: "m", OpenRouterKey: "or-1", OpenRouterModel: "a/b",
-		LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, Protocol: "react", MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
+		Profile: "vllm", LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, Protocol: "react", MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
 		MaxRunCost: &cost, RunDeadline: 4 * time.Second, MaxRawTurns: 5, MaxCtxTokens: 600, Compact: CompactAsk,
 		ToolPolicy: map[string]string{"write_file": "auto", "side_effect": "deny"}, DBPath: "a.db", TracePath: "/home/x/t.jsonl", TraceMaxPayload: 7,
 	}
@@ -251,7 +253,7 @@ func TestSample(t *testing.T) {
 	}
 	var live strings.Builder
 	for _, line := range strings.Split(sample, "\n") {
-		if body := strings.TrimPrefix(line, "# "); strings.Contains(body, " = ") {
+		if body := strings.TrimPrefix(line, "# "); strings.Contains(body, " = ") || strings.HasPrefix(body, "[profile.") {
 			line = body
 		}
 		live.WriteString(line + "\n")
@@ -261,6 +263,39 @@ func TestSample(t *testing.T) {
 		if want := v.Name != "RUN_LIVE_TESTS" && v.Name != "user"; want != (v.Source.Kind == FromFile) {
 			t.Errorf("%s comes from %s", v.Name, v.Source)
 		}
+	}
+}
+
+// Profiles of the file change what is known of endpoints; their faults name the place.
+func TestProfiles(t *testing.T) {
+	file := "model = 'm'\n[profile.mine]\nendpoints = [':9']\ncontext_tokens = 5\n[[profile.mine.model]]\nmatch = ['a*']\ncontext_tokens = 6\n[agent]\nmax_raw_turns = 4\n"
+	cfg := load(t, Inputs{File: []byte(file), FilePath: "f", Environ: []string{"LLM_PROFILE=mine"}})
+	if p := cfg.Profiles.Choose(cfg.Profile, "http://h/v1", "abc"); p.Name != "mine" || p.ContextTokens != 6 || cfg.MaxRawTurns != 4 || cfg.Model != "m" {
+		t.Errorf("got %+v", p)
+	}
+	if p := cfg.Profiles.Choose("", "http://h:9/v1", "b"); p.Name != "mine" || p.ContextTokens != 5 {
+		t.Errorf("got %+v", p)
+	}
+	if cfg := load(t, Inputs{File: []byte("# profile\n"), FilePath: "f"}); !cfg.Profiles.Equal(profile.Set{}) {
+		t.Error("a file without profiles changes them")
+	}
+	if cfg := load(t, Inputs{File: []byte("profile.x.context_tokens = 7\n"), FilePath: "f"}); cfg.Profiles.Choose("x", "", "").ContextTokens != 7 {
+		t.Error("a dotted key was not read")
+	}
+	for in, want := range map[string]string{
+		"[profile.a]\nx = 1\n":                 "profile.a.x: is no key of a profile (f:2:1)",
+		"[profile.a]\nauth = 'x'\n":            `profile.a.auth: "x" is not one of bearer, api-key (f)`,
+		"[profile.a]\ntemperature = 1\n":       "profile.a.temperature: ",
+		"[profiles.a]\nx = 1\n":                "[profiles.a]: is not a key of this file",
+		"[agent]\nprofile.a.auth = 'bearer'\n": "agent.profile.a.auth: is not a key of this file",
+	} {
+		if _, err := Load(Inputs{File: []byte(in), FilePath: "f"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", in, err, want)
+		}
+	}
+	_, err := Load(Inputs{File: []byte("[llm]\nprofile = 'nobody'\n"), FilePath: "f"})
+	if err == nil || !strings.Contains(err.Error(), "LLM_PROFILE=nobody: must be one of azure, azure-v1, deepseek,") || !strings.Contains(err.Error(), "(f:2:11)") {
+		t.Errorf("got %v", err)
 	}
 }
 

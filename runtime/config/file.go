@@ -63,6 +63,9 @@ func (w *walker) expression(n *unstable.Node) {
 	case unstable.Table, unstable.ArrayTable:
 		key, at := w.key(n)
 		w.prefix = key
+		if ofProfiles(key) {
+			return
+		}
 		if n.Kind == unstable.ArrayTable || !w.isGroup(key) {
 			w.unknown("["+key+"]", key, at)
 		}
@@ -73,6 +76,9 @@ func (w *walker) expression(n *unstable.Node) {
 
 func (w *walker) keyValue(prefix string, n *unstable.Node) {
 	key, at := w.key(n)
+	if ofProfiles(prefix) || prefix == "" && ofProfiles(key) {
+		return
+	}
 	if prefix != "" {
 		if !w.isGroup(prefix) {
 			return // told at the table already

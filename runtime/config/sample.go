@@ -27,6 +27,7 @@ func SampleTOML() string {
 		}
 		fmt.Fprintf(&b, "# %s = %s\n", key, s.sampleValue())
 	}
+	b.WriteString(sampleProfiles)
 	return b.String()
 }
 

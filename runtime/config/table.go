@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"vitrine/llm/profile"
 )
 
 // kind is how a value is written.
@@ -76,6 +78,13 @@ func endpointTable() []setting {
 
 func modelTable() []setting {
 	return []setting{
+		{name: "LLM_PROFILE", example: profile.Generic,
+			doc:  "How the endpoint is spoken to, by the name of a profile.",
+			note: "Without one the endpoint's address and the model choose it; [profile.NAME] in the file changes one or adds another.",
+			parse: func(c *Config, s string) error {
+				c.Profile = s
+				return nil // which names there are is known when the file was read
+			}},
 		{name: "LLM_TIMEOUT_SECONDS", kind: number, def: "60",
 			doc:  "Seconds of silence within a stream after which it is given up; a stream that goes on may take any time.",
 			note: "Connecting has 10 seconds, the first byte 300.",

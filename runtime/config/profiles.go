@@ -1,0 +1,85 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"vitrine/llm/profile"
+)
+
+// profileTable is the table of the file whose keys are those of package profile.
+const profileTable = "profile"
+
+// ofProfiles says whether a key or a table belongs to the profiles, which profile.Parse checks.
+func ofProfiles(key string) bool {
+	return key == profileTable || strings.HasPrefix(key, profileTable+".")
+}
+
+// setProfiles reads the profiles of the file and checks that the one that was named exists.
+func setProfiles(cfg *Config, in Inputs) (errs []error) {
+	if bytes.Contains(in.File, []byte(profileTable)) {
+		set, err := profile.Parse(in.File)
+		if err != nil {
+			return profileErrors(err, in.FilePath)
+		}
+		if set.Changed() {
+			cfg.Profiles = set
+		}
+	}
+	if cfg.Profile == "" {
+		return nil
+	}
+	names := cfg.Profiles.Names()
+	if len(names) == 0 {
+		names = profile.Builtin().Names()
+	}
+	if !slices.Contains(names, cfg.Profile) {
+		place := ""
+		for _, v := range cfg.values {
+			if v.Name == "LLM_PROFILE" {
+				place = v.Source.Place
+			}
+		}
+		errs = append(errs, &Error{Name: "LLM_PROFILE", Value: cfg.Profile, Place: place, Allowed: "must be one of " + strings.Join(names, ", ")})
+	}
+	return errs
+}
+
+// profileErrors turns the faults of profiles into ours. What is no TOML at all was told before.
+func profileErrors(err error, path string) (errs []error) {
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, e := range list {
+		var fault *profile.Error
+		if !errors.As(e, &fault) {
+			errs = append(errs, e)
+			continue
+		}
+		place := path
+		if fault.Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", path, fault.Line, fault.Column)
+		}
+		errs = append(errs, &Error{Name: fault.Key, Place: place, Allowed: fault.Message})
+	}
+	return errs
+}
+
+// sampleProfiles is the part of the sample file that shows a profile.
+const sampleProfiles = `
+# How one endpoint differs from what is known of it. A name that is known changes that profile; any other is a new one.
+# [profile.my-gateway]
+# base = "vllm"                                # what holds where nothing is said
+# endpoints = ["gateway.example.com/v1"]       # HOST, *.DOMAIN, HOST:PORT or :PORT, with a path behind it if you like
+# token_limit = "max_completion_tokens"        # or max_tokens, none
+# system_role = "system"                       # or developer
+# reasoning = "drop"                           # what of it goes back: drop, reply, fill (every message of the assistant)
+# call_ids = "any"                             # or alnum9
+# text_calls = "tell"                          # or parse: run calls that the server left in the text
+# context_tokens = 32768                       # the model's window
+# body = { seed = 7 }                          # fields to add to each request
+`
