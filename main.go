@@ -176,7 +176,7 @@ func workFolder() (*os.Root, error) {
 // beside them under names of the same beginning.
 func private(cfg config.Config) []string {
 	var paths []string
-	for _, p := range []string{cfg.DBPath, cfg.TracePath, cli.LogPath(cfg)} {
+	for _, p := range []string{cfg.DBPath, cfg.TracePath, cli.LogPath(cfg), learnedPath(cfg)} {
 		for _, real := range []string{p, linked(p)} {
 			paths = append(paths, strings.TrimSuffix(real, filepath.Ext(real))+".*", real+"*")
 		}
@@ -282,13 +282,29 @@ func serves(cfg config.Config) func(string) error {
 	}
 }
 
+// learnedPath is the file that remembers what endpoints refused: beside the database.
+func learnedPath(cfg config.Config) string {
+	return filepath.Join(filepath.Dir(cfg.DBPath), "endpoints.json")
+}
+
+// wire says how endpoints are spoken to: which profiles there are and what was learned.
+func wire(cfg config.Config) openai.Config {
+	return openai.Config{Profiles: cfg.Profiles, Memory: openai.NewMemory(learnedPath(cfg))}
+}
+
+// at is where an endpoint is, over how it is spoken to.
+func at(w openai.Config, cfg config.Config, end config.Endpoint) openai.Config {
+	w.BaseURL, w.Key, w.Profile = end.BaseURL, end.Key.Reveal(), cfg.Profile
+	return w
+}
+
 // model makes the client: the offline model, and the endpoint when there is one.
 func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (client llm.Client, closeIt func()) {
 	pace := offlinePace
 	if o.Headless {
 		pace = 0
 	}
-	e := endpoint.Config{Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64}
+	e := endpoint.Config{Wire: wire(cfg), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64}
 	if cfg.Protocol != config.ProtocolNative {
 		e.Form = protocol.Form(cfg.Protocol)
 	}
@@ -297,7 +313,7 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (cl
 	closeIt = locals.Close
 	if end := cfg.Remote(); end.Kind != config.Offline {
 		var closeRemote func()
-		e.Wire = openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()}
+		e.Wire = at(e.Wire, cfg, end)
 		r.Remote, closeRemote = endpoint.New(e)
 		closeIt = func() { closeRemote(); locals.Close() }
 	}
@@ -445,7 +461,7 @@ func models(ctx context.Context, cfg config.Config) (offer cli.Offer) {
 	if end := cfg.Remote(); end.Kind != config.Offline {
 		ctx, cancel := clk.WithTimeout(ctx, reachLimit)
 		defer cancel()
-		c := openai.New(openai.Config{BaseURL: end.BaseURL, Key: end.Key.Reveal()})
+		c := openai.New(at(wire(cfg), cfg, end))
 		defer c.Close()
 		offer.Models, offer.Err = c.Models(ctx)
 	}
@@ -455,10 +471,10 @@ func models(ctx context.Context, cfg config.Config) (offer cli.Offer) {
 	return offer
 }
 
-// reach asks the endpoint for its list of models.
+// reach asks the endpoint for its list of models, and tells how it is spoken to.
 func reach(ctx context.Context, cfg config.Config) (string, error) {
 	end := cfg.Endpoint()
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
-	return endpoint.Reach(ctx, end.BaseURL, end.Key.Reveal())
+	return endpoint.Reach(ctx, at(wire(cfg), cfg, end), end.Model)
 }

@@ -165,6 +165,9 @@ func (r *run) judge(st *stream) (Input, error) {
 		data.Model = st.done.Model
 	}
 	r.events = append(r.events, r.event(data))
+	for _, n := range st.done.Notes {
+		r.events = append(r.events, r.event(trace.NoticeData{Code: n.Code, Message: n.Message, Why: n.Why, Todo: n.Todo}))
+	}
 	if r.record != nil {
 		r.record.Usage = u
 	}

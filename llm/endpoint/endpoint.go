@@ -1,6 +1,6 @@
 // Package endpoint makes the client of one OpenAI-compatible endpoint of its parts, in the one order that is right: the wire
 // format, over it the watchdog that ends what fell silent, over it the protocol that gives tools to models without tool calls,
-// over it the retries, and outermost the cost of what was reported.
+// over it the gate at which all sessions wait after a refusal, over it the retries, and outermost the cost of what was reported.
 package endpoint
 
 import (
@@ -39,6 +39,8 @@ func New(cfg Config) (client llm.Client, closeIt func()) {
 	if cfg.Form != "" {
 		client = protocol.New(client, cfg.Form)
 	}
+	limiter := llm.NewLimiter(llm.LimitConfig{Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
+	client = limiter.For(cfg.Wire.BaseURL, client)
 	client = llm.Retry(client, llm.RetryConfig{Max: cfg.Retries, Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
 	host := ""
 	if u, err := url.Parse(cfg.Wire.BaseURL); err == nil { // one that is none fails at the first request, with the reason

@@ -2,7 +2,11 @@ package endpoint
 
 import (
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"vitrine/llm"
@@ -34,5 +38,76 @@ func TestParts(t *testing.T) {
 	if text != "hello" || done == nil || done.Usage.Cost == nil || done.Usage.Prompt == nil ||
 		math.Abs(*done.Usage.Cost-float64(*done.Usage.Prompt)) > 1e-9 {
 		t.Errorf("%q %+v", text, done)
+	}
+}
+
+// All that use the client wait together.
+func TestTabsShareTheGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := llmtest.NewPipeServer()
+		defer server.Close()
+		clk := clock.Real()
+		client, closeIt := New(Config{Wire: openai.Config{BaseURL: server.URL(), Transport: server.Transport()}, Retries: 3, RetryBase: time.Second, Clock: clk})
+		defer closeIt()
+		server.Push(llmtest.Refuse(503, ""), llmtest.Answer("a"), llmtest.Answer("b"))
+		var replies [2]llm.Reply
+		began := time.Now()
+		group := clock.NewGroup(clk)
+		for i := range replies {
+			group.Go(func() {
+				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+				var err error
+				replies[i], err = llm.Collect(client.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}}))
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if err := group.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(replies[0].Retries) == 0 || len(server.Requests()) != 3 || time.Since(began) < time.Second {
+			t.Errorf("%+v after %d requests and %s", replies[0], len(server.Requests()), time.Since(began))
+		}
+		if w := replies[1].Retries; len(w) == 0 || w[0].Attempt != 0 || w[0].Max != 4 || w[0].Wait != 900*time.Millisecond {
+			t.Errorf("the other tab was told %+v", w)
+		}
+	})
+}
+
+// A sign of life goes out as the profile says, and what was learned is told.
+func TestReach(t *testing.T) {
+	server := llmtest.NewServer()
+	defer server.Close()
+	memory := openai.NewMemory("")
+	wire := openai.Config{BaseURL: server.URL(), Key: "sk-test-123", Profile: "azure", Memory: memory}
+	c := openai.New(wire)
+	defer c.Close()
+	server.Push(llmtest.Refuse(400, `{"error":{"message":"Unknown parameter: stream_options"}}`), llmtest.Answer("x"))
+	if _, err := llm.Collect(c.Stream(t.Context(), llm.Request{Model: "m"})); err != nil {
+		t.Fatal(err)
+	}
+	text, err := Reach(t.Context(), wire, "m")
+	want := " answers (HTTP 200); profile azure (chosen by name); since " + time.Now().UTC().Format(time.DateOnly) + " stream_options is left out"
+	if err != nil || !strings.HasSuffix(text, want) || strings.Contains(text, "sk-test") {
+		t.Errorf("%q, %v, want ...%q", text, err, want)
+	}
+	if r := server.Requests()[0]; r.Header.Get("Api-Key") != "sk-test-123" || r.Query.Get("api-version") == "" {
+		t.Errorf("sent %v %v", r.Header, r.Query)
+	}
+	var seen *http.Request
+	probe := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer probe.Close()
+	for name, header := range map[string]string{"azure": "Api-Key", "openai": "Authorization"} {
+		_, err := Reach(t.Context(), openai.Config{BaseURL: probe.URL + "/v1", Key: "sk-test-123", Profile: name}, "m")
+		if err == nil || seen.Header.Get(header) == "" || (seen.URL.Query().Get("api-version") != "") != (name == "azure") || seen.URL.Path != "/v1/models" {
+			t.Errorf("%s: %v, %s %v", name, err, seen.URL, seen.Header)
+		}
+	}
+	if d := Describe(openai.Config{BaseURL: "http://localhost:11434/v1"}, "m"); d.String() != "profile ollama (by the endpoint :11434)" {
+		t.Errorf("got %s", d)
 	}
 }

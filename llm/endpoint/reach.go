@@ -7,21 +7,76 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
+
+	"vitrine/llm/openai"
+	"vitrine/llm/profile"
 )
 
-// Reach asks the endpoint for its list of models, as a sign of life, and says in one line what answered. Neither that nor an
-// error holds the key or what a URL may hide.
-func Reach(ctx context.Context, base, key string) (string, error) {
-	u, err := url.Parse(base)
+// Reach asks the endpoint for its list of models, as a sign of life, and says in one line what answered and how the model is
+// spoken to. Neither that nor an error holds the key or what a URL may hide.
+func Reach(ctx context.Context, wire openai.Config, model string) (string, error) {
+	d := Describe(wire, model)
+	text, err := reach(ctx, wire, d.Choice.Profile)
+	if err != nil {
+		return "", err
+	}
+	return text + "; " + d.String(), nil
+}
+
+// Description is how a model is spoken to.
+type Description struct {
+	Choice profile.Choice
+	// Learned is what the endpoint refused before.
+	Learned []openai.Learned
+}
+
+// Describe tells how a model is spoken to: the profile, why it was chosen, and what was learned of the endpoint.
+func Describe(wire openai.Config, model string) Description {
+	set := wire.Profiles
+	if len(set.Names()) == 0 {
+		set = profile.Builtin()
+	}
+	d := Description{Choice: set.Choose(wire.Profile, wire.BaseURL, model)}
+	if wire.Memory != nil {
+		d.Learned = wire.Memory.Of(wire.BaseURL, model)
+	}
+	return d
+}
+
+// String is one line.
+func (d Description) String() string {
+	s := fmt.Sprintf("profile %s (%s)", d.Choice.Name, d.Choice.Why)
+	for _, l := range d.Learned {
+		s += fmt.Sprintf("; since %s %s", l.At.Format(time.DateOnly), strings.Join(l.What, ", "))
+	}
+	return s
+}
+
+func reach(ctx context.Context, wire openai.Config, p profile.Profile) (string, error) {
+	u, err := url.Parse(wire.BaseURL)
 	if err != nil {
 		return "", errors.New("the address is no URL")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("models").String(), nil)
+	u = u.JoinPath("models")
+	q := u.Query()
+	for name, value := range p.Query {
+		if !q.Has(name) {
+			q.Set(name, value)
+		}
+	}
+	u.RawQuery = q.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return "", errors.New("no request can be made of the address")
 	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
+	switch {
+	case wire.Key == "":
+	case p.Auth == profile.AuthAPIKey:
+		req.Header.Set("Api-Key", wire.Key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+wire.Key)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)

@@ -58,7 +58,7 @@ func (l *Locals) client(s llm.LocalServer) llm.Client {
 	c, ok := l.clients[s.Prefix]
 	if !ok {
 		cfg := l.cfg
-		cfg.Wire = openai.Config{BaseURL: s.BaseURL(), Transport: cfg.Wire.Transport}
+		cfg.Wire = openai.Config{BaseURL: s.BaseURL(), Transport: cfg.Wire.Transport, Profiles: cfg.Wire.Profiles, Memory: cfg.Wire.Memory}
 		var closeIt func()
 		c, closeIt = New(cfg)
 		l.clients[s.Prefix] = c

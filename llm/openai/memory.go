@@ -80,6 +80,17 @@ func (m *Memory) List() []Learned {
 	return out
 }
 
+// Of tells what is remembered of a model at a base URL.
+func (m *Memory) Of(baseURL, model string) []Learned {
+	base, err := parseBase(baseURL)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(m.List(), func(l Learned) bool {
+		return l.Endpoint != endpointOf(base) || l.Model != "" && l.Model != model
+	})
+}
+
 // words tells what is done.
 func (h habits) words() []string {
 	var out []string

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,26 @@ func noteLearned(host string, l lesson, refused *llm.Error) llm.Note {
 		Why:     refused.Message,
 		Todo:    "nothing; vitrine doctor shows what was learned of endpoints",
 	}
+}
+
+// lasting are the notes on how a server is set up: they hold for every reply and are told once.
+var lasting = []string{noteThinkText, noteBuffered, noteOverflow}
+
+// fresh leaves out what was told before.
+func (c *Client) fresh(notes []llm.Note) []llm.Note {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(notes, func(n llm.Note) bool {
+		if !slices.Contains(lasting, n.Code) {
+			return false
+		}
+		before := c.told[n.Code]
+		if c.told == nil {
+			c.told = map[string]bool{}
+		}
+		c.told[n.Code] = true
+		return before
+	})
 }
 
 // What makes a stream that something collected: it is long enough to have taken a while to make, it was waited for, and

@@ -72,6 +72,9 @@ type Client struct {
 	firstByte time.Duration
 	profiles  *profiles
 	memory    *Memory
+
+	mu   sync.Mutex
+	told map[string]bool // notes that are worth telling once
 }
 
 // New makes a client. A Config that cannot work makes one whose requests fail with a message that says why.
@@ -217,7 +220,7 @@ func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
 		return x.fail(err)
 	}
 	x.drain(resp.Body)
-	done.Notes = append(append(x.notes, x.buffered(d)...), done.Notes...)
+	done.Notes = append(x.notes, x.client.fresh(append(x.buffered(d), done.Notes...))...)
 	tell(llm.Chunk{Done: done})
 	return nil
 }
