@@ -335,6 +335,7 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold,
+		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}
 }
@@ -469,6 +470,19 @@ func models(ctx context.Context, cfg config.Config) (offer cli.Offer) {
 		offer.Local = append(offer.Local, cli.LocalOffer{Server: f.LocalServer, Models: f.Models})
 	}
 	return offer
+}
+
+// offers are the models for the screen's list.
+func offers(ctx context.Context, cfg config.Config) (list []ui.ModelOffer, err error) {
+	offer := models(ctx, cfg)
+	for _, l := range cli.ModelLines(cfg, offer) {
+		o := ui.ModelOffer{Name: l.Model, At: l.At}
+		if l.Context != nil {
+			o.Context = *l.Context
+		}
+		list = append(list, o)
+	}
+	return list, offer.Err
 }
 
 // reach asks the endpoint for its list of models, and tells how it is spoken to.

@@ -142,7 +142,7 @@ func startPlay(t testing.TB, dir string, s stage) *play {
 	if err := p.app.Screen(context.Background(), cli.ScreenOptions{Session: s.session}); err != nil {
 		t.Fatal(err)
 	}
-	opts.Folder, opts.Models = "~/work", append(opts.Models, "mock-2")
+	opts.Folder, opts.Models, opts.Offer = "~/work", append(opts.Models, "mock-2"), nil
 	p.Driver = demo.New(demo.Config{
 		Clock: p.clk, Options: opts, Width: s.w, Height: s.h, Grapheme: s.grapheme,
 		Output: func(_ time.Time, frame string) { p.out.WriteString(frame) },

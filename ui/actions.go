@@ -205,30 +205,6 @@ func (m *Model) todo(arg string) tea.Cmd {
 	return m.env.set(p.id, "toggle the todo", runtime.Setting{ToggleTodo: id})
 }
 
-// chooseModel sets the model, by the argument or from the list.
-func (m *Model) chooseModel(arg string) tea.Cmd {
-	p := m.page()
-	if !p.writable() {
-		return p.tell(theme.Error, p.whyNot())
-	}
-	if arg != "" {
-		return m.env.set(p.id, "change the model", runtime.Setting{Model: &arg})
-	}
-	models := m.env.opts.Models
-	if len(models) == 0 {
-		return p.tell(theme.Text, "model "+p.modelName()+"; /model NAME takes another")
-	}
-	items := make([]dialog.Item, 0, len(models))
-	for _, name := range models {
-		it := dialog.Item{ID: name, Label: name}
-		if name == p.modelName() {
-			it.Cells = []dialog.Cell{{Text: "now", Role: theme.Faint}}
-		}
-		items = append(items, it)
-	}
-	return p.show(dialog.NewPicker(kindModels, "MODEL", "", items, false, m.env.dkeys), "")
-}
-
 // togglePane shows or hides a pane; the focus leaves one that goes.
 func (m *Model) togglePane(which pane) tea.Cmd {
 	m.env.panes.toggle(which, m.w)

@@ -199,6 +199,8 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		return m.madeTab(msg)
 	case offersMsg:
 		m.offer(msg)
+	case modelsMsg:
+		return m.offeredModels(msg)
 	case sessionsMsg:
 		return m.listed(msg)
 	case deletedMsg:

@@ -55,6 +55,8 @@ type Options struct {
 	// Model is the model of new sessions, Models the ones to choose from.
 	Model  string
 	Models []string
+	// Offer asks which models there are, the endpoint's and those of this machine; err says what is missing. Nil: only Models.
+	Offer func(ctx context.Context) (offers []ModelOffer, err error)
 	// Banner is shown in an empty session: which model answers, and how to connect another.
 	Banner []string
 	// Folder is shown on the right of the tab bar.

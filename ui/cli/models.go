@@ -27,8 +27,8 @@ type LocalOffer struct {
 	Models []llm.ModelInfo
 }
 
-// modelLine is one model as `models --json` prints it.
-type modelLine struct {
+// ModelLine is one model as `models --json` prints it.
+type ModelLine struct {
 	Model string `json:"model"`
 	// Context is in tokens, null when the server does not say.
 	Context *int   `json:"context"`
@@ -55,7 +55,7 @@ func (c *command) models(ctx context.Context, o *options) error {
 		return err
 	}
 	offer := c.prog.Models(ctx, cfg)
-	lines := modelLines(cfg, offer)
+	lines := ModelLines(cfg, offer)
 	rows := [][]string{{"", "MODEL", "CONTEXT", "AT"}}
 	for _, l := range lines {
 		if o.json {
@@ -82,16 +82,16 @@ func (c *command) models(ctx context.Context, o *options) error {
 	return nil
 }
 
-// modelLines are the models that can be used, the endpoint's first. The current one is there even where no list names it.
-func modelLines(cfg config.Config, offer Offer) []modelLine {
+// ModelLines are the models that can be used, the endpoint's first. The current one is there even where no list names it.
+func ModelLines(cfg config.Config, offer Offer) []ModelLine {
 	current, remote := cfg.Endpoint().Model, cfg.Remote()
 	host := ""
 	if u, err := url.Parse(remote.BaseURL); err == nil {
 		host = u.Host
 	}
-	var lines []modelLine
+	var lines []ModelLine
 	add := func(m llm.ModelInfo, name, at string) {
-		l := modelLine{Model: name, At: at, Current: name == current}
+		l := ModelLine{Model: name, At: at, Current: name == current}
 		if m.Context > 0 {
 			l.Context = &m.Context
 		}
@@ -115,6 +115,6 @@ func modelLines(cfg config.Config, offer Offer) []modelLine {
 	if s, _, ok := llm.LocalModel(current); ok {
 		at = s.Name + " on this machine"
 	}
-	missing := modelLine{Model: current, At: at + ", not listed there", Current: true}
-	return append([]modelLine{missing}, lines...)
+	missing := ModelLine{Model: current, At: at + ", not listed there", Current: true}
+	return append([]ModelLine{missing}, lines...)
 }
