@@ -55,7 +55,9 @@ func TestModelsComeTooLate(t *testing.T) {
 	var answered *clock.Latch
 	d := newDriver(t, 80, 24, func(o *Options, f *fake) {
 		answered = clock.NewLatch(f.clk)
-		o.Offer = func(ctx context.Context) ([]ModelOffer, error) { return []ModelOffer{{Name: "late"}}, answered.Wait(ctx) }
+		o.Offer = func(ctx context.Context) ([]ModelOffer, error) {
+			return []ModelOffer{{Name: "late"}}, answered.Wait(ctx)
+		}
 	})
 	d.enter("/model")
 	d.sees("gpt-4o-mini", "asking")
