@@ -206,7 +206,9 @@ func (r *run) admit(tx *Tx, from int) error {
 				r.reason = ReasonCalls
 			}
 			if r.reason != ReasonNone {
-				r.batch.to = i
+				if r.batch.to = i; i > from {
+					r.reason = ReasonNone // told when those before it have run
+				}
 				return nil
 			}
 			if err := r.ask(c); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/runtime/clock"
 	"vitrine/trace"
 )
 
@@ -162,4 +163,165 @@ func TestTakenOverBeforeATool(t *testing.T) {
 		}
 		b.checkHistory("s")
 	}
+}
+
+// The debugger holds one call after the other, also when the first one does not run at all: what is stored says that the run waits
+// for the user, and it stands there again after a restart.
+func TestHeldAfterAnAnswerByHand(t *testing.T) {
+	b := newBed(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a"}`}, scripted.Call{Name: "fire", Args: `{"text":"b"}`}).When("go"), scripted.Text("done").When("go"))
+	b.run(func(ctx context.Context) {
+		b.arm(ctx, runtime.Break{Tool: "fire"})
+		b.begin(ctx, "go", time.Second)
+		text := "mine"
+		b.decide(ctx, runtime.Decision{Call: b.waiting(ctx), Result: &text})
+		if at := b.standing(ctx); at != `fire {"text":"b"}` {
+			t.Errorf("it stands before %s", at)
+		}
+	})
+	for _, r := range b.store.sessions["s"].runs {
+		if r.State != runtime.StateWaitingApproval || r.Reason != runtime.ReasonBreak {
+			t.Errorf("the run is stored as %s (%s)", r.State, r.Reason)
+		}
+	}
+	yes := true
+	b.run(func(ctx context.Context) {
+		b.snap(ctx)
+		b.set(ctx, runtime.Setting{Resume: &yes})
+		if at := b.standing(ctx); at != `fire {"text":"b"}` {
+			t.Errorf("resumed it stands before %s", at)
+		}
+		b.goOn(ctx, runtime.Break{})
+		b.await(ctx, 0)
+	})
+	if d := cmp.Diff([]string{"fire:b"}, b.ran); d != "" {
+		t.Error(d)
+	}
+	b.checkHistory("s")
+}
+
+// A call that ends with its run is not told to the model as one that the user stopped alone.
+func TestCancelIsNotStopOfOneCall(t *testing.T) {
+	b := newBed(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a","wait_ms":5000}`}))
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", time.Second)
+		b.eng.Cancel("s")
+		b.await(ctx, 0)
+	})
+	if got := b.results(); len(got) != 1 || strings.Contains(got[0], "alone") || !strings.Contains(got[0], "interrupted") {
+		t.Errorf("results %v", got)
+	}
+}
+
+// A word counts for the arguments that were seen: where the stored ones are others by the time the run goes on, it is asked again.
+func TestWordIsBoundToArguments(t *testing.T) {
+	b := asking(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a"}`}).When("go"))
+	b.store.fail = func(tx runtime.Tx, after bool) error {
+		if after && len(tx.Approvals) > 0 {
+			return clock.NewLatch(b.clk).Wait(context.Background()) // it dies here
+		}
+		return nil
+	}
+	b.clk.Go(func() {
+		b.eng = runtime.NewEngine(b.cfg)
+		b.begin(context.Background(), "go", time.Second)
+		b.decide(context.Background(), runtime.Decision{Call: b.questions()[0].ID, Allow: true})
+	})
+	b.crashNow(10 * time.Second)
+	b.store.fail = nil
+	b.events = nil
+	calls := b.store.sessions["s"].calls
+	for id, c := range calls {
+		c.Arguments = `{"text":"other"}`
+		calls[id] = c
+	}
+	yes := true
+	b.run(func(ctx context.Context) {
+		b.snap(ctx)
+		b.set(ctx, runtime.Setting{Resume: &yes})
+		if at := b.standing(ctx); at != `fire {"text":"other"}` || len(b.ran) > 0 {
+			t.Errorf("it stands before %q, ran %v", at, b.ran)
+		}
+	})
+}
+
+// Where the debugger was set with a screen, a run without one does not stand still, before no call of a tool or of the model.
+func TestBreakDoesNotHoldHeadless(t *testing.T) {
+	b := newBed(t, twoReads()...)
+	b.run(func(ctx context.Context) { b.arm(ctx, runtime.Break{Next: true}) })
+	b.cfg.Limits.Headless = true
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", time.Minute)
+		if n := b.count(trace.RunEnd); n != 1 {
+			t.Fatalf("it stands before %q", b.standing(ctx))
+		}
+	})
+	b.checkHistory("s")
+}
+
+// The user's word on a call of which the probe could not tell decides it: it is not probed again, its row says what is known of its
+// effect, and with "again" it runs.
+func TestWordOnAProbedCall(t *testing.T) {
+	for word, want := range map[runtime.Outcome]struct {
+		status runtime.CallStatus
+		effect string
+		ran    []string
+	}{
+		runtime.OutcomeHappened: {runtime.CallDone, "committed", []string{"read:after"}},
+		runtime.OutcomeNot:      {runtime.CallNotRun, "none", []string{"read:after"}},
+		runtime.OutcomeAgain:    {runtime.CallDone, "committed", []string{"save:unsure", "read:after"}},
+	} {
+		b := crashBed(t, "save", "unsure")
+		b.crash(500 * time.Millisecond)
+		yes := true
+		b.run(func(ctx context.Context) {
+			b.snap(ctx)
+			b.set(ctx, runtime.Setting{Resume: &yes})
+			open := runtime.UnknownCalls(b.snap(ctx).Calls)
+			if len(open) != 1 || open[0].SideEffect != "unknown" {
+				t.Fatalf("open: %+v", open)
+			}
+			if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes, Outcomes: map[string]runtime.Outcome{open[0].ID: word}}); err != nil {
+				t.Fatal(err)
+			}
+			if end := b.await(ctx, 0); end.State != "succeeded" {
+				t.Errorf("%s: %+v", word, end)
+			}
+			if c := b.store.sessions["s"].calls[open[0].ID]; c.Status != want.status || c.SideEffect != want.effect {
+				t.Errorf("%s: the row is %s, %s", word, c.Status, c.SideEffect)
+			}
+		})
+		if d := cmp.Diff(want.ran, b.ran); d != "" {
+			t.Errorf("%s: %s", word, d)
+		}
+		b.checkHistory("s")
+	}
+}
+
+// The user's word on one call is stored before the next one begins: a crash in that one does not ask for it again.
+func TestWordIsStoredBeforeTheNextCall(t *testing.T) {
+	b := newBed(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a","wait_ms":1000}`}, scripted.Call{Name: "fire", Args: `{"text":"b","wait_ms":9000}`}).When("go"))
+	b.crash(500 * time.Millisecond)
+	b.clk.Go(func() {
+		b.eng = runtime.NewEngine(b.cfg)
+		ctx := context.Background()
+		yes := true
+		open := runtime.UnknownCalls(b.snap(ctx).Calls)
+		if len(open) != 1 {
+			t.Errorf("open: %+v", open)
+			return
+		}
+		b.set(ctx, runtime.Setting{Resume: &yes, Outcomes: map[string]runtime.Outcome{open[0].ID: runtime.OutcomeHappened}})
+	})
+	b.crashNow(5 * time.Second)
+	b.run(func(ctx context.Context) {
+		open := runtime.UnknownCalls(b.snap(ctx).Calls)
+		if len(open) != 1 || !strings.Contains(open[0].Arguments, `"b"`) {
+			t.Errorf("open: %+v", open)
+		}
+		for _, c := range b.snap(ctx).Calls {
+			if strings.Contains(c.Arguments, `"a"`) && (c.Status != runtime.CallDone || !strings.Contains(string(c.Result), "took effect")) {
+				t.Errorf("the word is stored as %s: %s", c.Status, c.Result)
+			}
+		}
+	})
 }

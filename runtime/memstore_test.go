@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -343,14 +344,15 @@ func (m *memStore) Unfinished(_ context.Context, id string) (runtime.RunRow, []r
 		if r := s.runs[rid]; !r.State.Terminal() {
 			var calls []runtime.CallRow
 			for step := 0; step <= r.Step; step++ {
-				for ord := 0; ord < 64; ord++ {
-					for _, c := range s.calls {
-						if c.RunID == rid && c.Step == step && c.Ord == ord {
-							calls = append(calls, c)
-						}
+				for _, c := range s.calls {
+					if c.RunID == rid && c.Step == step {
+						calls = append(calls, c)
 					}
 				}
 			}
+			slices.SortFunc(calls, func(a, b runtime.CallRow) int { // as the real one has them
+				return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Reply, b.Reply), cmp.Compare(a.Ord, b.Ord))
+			})
 			return r, calls, nil
 		}
 	}
