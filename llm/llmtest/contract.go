@@ -5,16 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"vitrine/llm"
 )
 
+// Reporter is the part of testing.TB that Record needs; those of property tests have it too.
+type Reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 // Record plays a stream to its end and checks the contract on the way: valid UTF-8 in every chunk, at most one part in a
 // chunk, Done last and once, calls with names and with ids that are unique and not empty, nothing after an error.
-func Record(t testing.TB, stream func(func(llm.Chunk, error) bool)) (llm.Reply, error) {
+func Record(t Reporter, stream func(func(llm.Chunk, error) bool)) (llm.Reply, error) {
 	t.Helper()
 	var c contract
 	reply, err := llm.Collect(func(yield func(llm.Chunk, error) bool) {

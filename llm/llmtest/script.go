@@ -125,6 +125,15 @@ func (s *Script) Left() (n int) {
 	return n
 }
 
+// Streams are the bytes that each block of the script sends, in order.
+func (s *Script) Streams() [][]byte {
+	var out [][]byte
+	for i := range s.blocks {
+		out = append(out, s.blocks[i].made().Bytes())
+	}
+	return out
+}
+
 func (s *Script) answer(r Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -149,6 +149,13 @@ func TestScriptGuards(t *testing.T) {
 	}
 }
 
+func TestScriptStreams(t *testing.T) {
+	got := script(t, "request\ntext \"a\"\ncrlf\nrequest 3\ndone").Streams()
+	if len(got) != 2 || string(got[1]) != "data: [DONE]\n\n" || !strings.HasSuffix(string(got[0]), "}\r\n\r\n") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestScriptErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"text \"a\"":                             "s:1: text stands outside of a request",

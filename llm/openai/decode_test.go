@@ -26,13 +26,13 @@ func generic(h habits) dialect {
 }
 
 // play decodes a stream and checks the contract of its chunks.
-func play(t testing.TB, src io.Reader) (llm.Reply, error) {
+func play(t llmtest.Reporter, src io.Reader) (llm.Reply, error) {
 	t.Helper()
 	return playIn(t, generic(habits{}), llm.Request{}, false, src)
 }
 
 // playIn does so in a dialect, with or without the short way.
-func playIn(t testing.TB, how dialect, req llm.Request, slow bool, src io.Reader) (llm.Reply, error) {
+func playIn(t llmtest.Reporter, how dialect, req llm.Request, slow bool, src io.Reader) (llm.Reply, error) {
 	t.Helper()
 	return llmtest.Record(t, func(yield func(llm.Chunk, error) bool) {
 		d := &decoder{tell: func(c llm.Chunk) bool { return yield(c, nil) }, onEnd: func() {}, dialect: &how, request: &req, slow: slow,
@@ -504,30 +504,54 @@ func TestSplitAnywhere(t *testing.T) {
 	}
 }
 
-func TestSplitProperty(t *testing.T) {
-	all := streams(t)
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
+// inPieces cuts s at the given places.
+func inPieces(s string, at []int) *parts {
+	slices.Sort(at)
+	var out [][]byte
+	from := 0
+	for _, n := range append(at, len(s)) {
+		if n > from {
+			out = append(out, []byte(s[from:n]))
+		}
+		from = n
 	}
-	slices.Sort(names)
-	rapid.Check(t, func(rt *rapid.T) {
-		s := all[rapid.SampledFrom(names).Draw(rt, "stream")]
-		at := rapid.SliceOfN(rapid.IntRange(0, len(s)), 0, 12).Draw(rt, "at")
-		slices.Sort(at)
-		var pieces [][]byte
-		from := 0
-		for _, n := range append(at, len(s)) {
-			if n > from {
-				pieces = append(pieces, []byte(s[from:n]))
+	return &parts{out}
+}
+
+// sameInPieces compares a stream as a whole with one that arrives in pieces.
+func sameInPieces(t *rapid.T, s string) {
+	want, wantErr := play(t, strings.NewReader(s))
+	got, err := play(t, inPieces(s, rapid.SliceOfN(rapid.IntRange(0, len(s)), 0, 12).Draw(t, "at")))
+	if d := cmp.Diff(want, got); fmt.Sprint(err) != fmt.Sprint(wantErr) || d != "" {
+		t.Fatalf("%v, %v (-want +got):\n%s", wantErr, err, d)
+	}
+}
+
+// Splitting any stream at any bytes gives the same reply: recorded ones, those of all scripts of misbehaving servers, and
+// made up ones.
+func TestSplitProperty(t *testing.T) {
+	var fixed []string
+	for _, s := range streams(t) {
+		fixed = append(fixed, s)
+	}
+	names, err := filepath.Glob("testdata/providers/*.txt")
+	if err != nil || len(names) < 39 {
+		t.Fatalf("scripts: %v, %v", names, err)
+	}
+	for _, name := range names {
+		script, err := llmtest.LoadScript(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range script.Streams() {
+			if len(b) < 16<<10 {
+				fixed = append(fixed, string(b))
 			}
-			from = n
 		}
-		got, err := play(t, &parts{pieces})
-		if d := cmp.Diff(whole(t, s), got); err != nil || d != "" {
-			rt.Fatalf("%v (-want +got):\n%s", err, d)
-		}
-	})
+	}
+	slices.Sort(fixed)
+	rapid.Check(t, func(t *rapid.T) { sameInPieces(t, rapid.SampledFrom(fixed).Draw(t, "stream")) })
+	rapid.Check(t, func(t *rapid.T) { sameInPieces(t, drawStream(t)) })
 }
 
 // FuzzDecode: whatever comes in, the contract holds, and reading it byte by byte changes nothing.

@@ -67,40 +67,50 @@ func TestShortWay(t *testing.T) {
 			both(t, data(head, before, odd, odd, strings.Replace(odd, "x", "longer x", 1), head, end, "[DONE]"))
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a", "\\", "\n", "😀", "<think>", "</think>", "<tool_call>"}))
-		quoted := func(name string) string {
-			s := text.Draw(t, name)
-			if rapid.Bool().Draw(t, "ascii") {
-				return fmt.Sprintf("%q", strings.Map(func(r rune) rune {
-					if r < ' ' || r > '~' {
-						return 'x'
-					}
-					return r
-				}, s))
-			}
-			b, _ := marshal(s)
-			return string(b)
-		}
-		lines := []string{head}
-		for range rapid.IntRange(1, 8).Draw(t, "events") {
-			fields := []string{}
-			for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"content", "reasoning", "reasoning_content", "role", "tool_calls", "odd"}), 0, 3, rapid.ID[string]).Draw(t, "fields") {
-				value := quoted(f)
-				if f == "tool_calls" {
-					value = fmt.Sprintf(`[{"index":%d,"function":{"arguments":%s}}]`, rapid.IntRange(0, 2).Draw(t, "index"), value)
-					if rapid.Bool().Draw(t, "head") {
-						value = strings.Replace(value, "{", `{"id":"c`+fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "id"))+`",`, 1)
-						value = strings.Replace(value, `{"arguments"`, `{"name":"f","arguments"`, 1)
-					}
+	rapid.Check(t, func(t *rapid.T) { both(t, drawStream(t)) })
+}
+
+// drawStream makes a stream of events that are more or less usual.
+func drawStream(t *rapid.T) string {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a", "\\", "\n", "😀", "<think>", "</think>", "<tool_call>"}))
+	quoted := func(name string) string {
+		s := text.Draw(t, name)
+		if rapid.Bool().Draw(t, "ascii") {
+			return fmt.Sprintf("%q", strings.Map(func(r rune) rune {
+				if r < ' ' || r > '~' {
+					return 'x'
 				}
-				fields = append(fields, fmt.Sprintf("%q:%s", f, value))
-			}
-			lines = append(lines, fmt.Sprintf(`{"created":%d,"id":%s,"choices":[{"index":0,"delta":{%s},"finish_reason":null}]}`,
-				rapid.IntRange(0, 100).Draw(t, "created"), quoted("event"), strings.Join(fields, ",")))
+				return r
+			}, s))
 		}
-		both(t, data(append(lines, end, "[DONE]")...))
-	})
+		b, _ := marshal(s)
+		return string(b)
+	}
+	lines := []string{`{"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}]}`}
+	for range rapid.IntRange(1, 8).Draw(t, "events") {
+		fields := []string{}
+		for _, f := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"content", "reasoning", "reasoning_content", "role", "tool_calls", "odd"}), 0, 3, rapid.ID[string]).Draw(t, "fields") {
+			value := quoted(f)
+			if f == "tool_calls" {
+				value = fmt.Sprintf(`[{"index":%d,"function":{"arguments":%s}}]`, rapid.IntRange(0, 2).Draw(t, "index"), value)
+				if rapid.Bool().Draw(t, "head") {
+					value = strings.Replace(value, "{", `{"id":"c`+fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "id"))+`",`, 1)
+					value = strings.Replace(value, `{"arguments"`, `{"name":"f","arguments"`, 1)
+				}
+			}
+			fields = append(fields, fmt.Sprintf("%q:%s", f, value))
+		}
+		lines = append(lines, fmt.Sprintf(`{"created":%d,"id":%s,"choices":[{"index":0,"delta":{%s},"finish_reason":null}]}`,
+			rapid.IntRange(0, 100).Draw(t, "created"), quoted("event"), strings.Join(fields, ",")))
+	}
+	s := data(append(lines, end, "[DONE]")...)
+	switch rapid.IntRange(0, 3).Draw(t, "lines") {
+	case 0:
+		return strings.ReplaceAll(s, "\n", "\r\n")
+	case 1:
+		return strings.ReplaceAll(s, "\n\n", "\n: comment\n\n")
+	}
+	return s
 }
 
 // FuzzShortWay: an event, twice, between usual ones.
