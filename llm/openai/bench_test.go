@@ -99,16 +99,21 @@ func BenchmarkFirstToken(b *testing.B) {
 	}
 	req.Messages = append(req.Messages, user("go"))
 	b.Run("client", func(b *testing.B) {
+		var first time.Duration
 		for b.Loop() {
+			began := time.Now()
+			seen := false
 			for chunk, err := range c.Stream(b.Context(), req) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if chunk.Text != "" {
-					break
+				if chunk.Text != "" && !seen {
+					first += time.Since(began)
+					seen = true
 				}
 			}
 		}
+		b.ReportMetric(float64(first)/float64(b.N), "ns/first")
 	})
 	body, err := encode(req, generic(habits{}))
 	if err != nil {
@@ -116,15 +121,19 @@ func BenchmarkFirstToken(b *testing.B) {
 	}
 	b.Run("bare", func(b *testing.B) {
 		var buf [4096]byte
+		var first time.Duration
 		for b.Loop() {
+			began := time.Now()
 			resp, err := http.Post(srv.URL+"/chat/completions", "application/json", strings.NewReader(string(body)))
 			if err != nil {
 				b.Fatal(err)
 			}
 			_, _ = resp.Body.Read(buf[:])
+			first += time.Since(began)
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 		}
+		b.ReportMetric(float64(first)/float64(b.N), "ns/first")
 	})
 	http.DefaultClient.CloseIdleConnections()
 }
@@ -137,6 +146,8 @@ func BenchmarkPrepare(b *testing.B) {
 		req.Messages = append(req.Messages, user(strings.Repeat("word ", 100)), said(strings.Repeat("word ", 100)))
 	}
 	b.ReportAllocs()
+	began := cpuTime()
+	defer func() { b.ReportMetric(float64(cpuTime()-began)/float64(b.N), "cpu-ns/op") }()
 	for b.Loop() {
 		if _, err := encode(req, dialect{c.profiles.of(req.Model), c.memory.of("x", req.Model)}); err != nil {
 			b.Fatal(err)

@@ -162,7 +162,7 @@ func (b *builder) assistant(m llm.Message) {
 		clear(b.ids)
 	}
 	for i, c := range m.ToolCalls {
-		call := wireCall{ID: b.id(c.ID), Type: "function"}
+		call := wireCall{ID: b.id(c.ID)}
 		call.Function = wireCallFunction{Name: b.name(c.Name), Arguments: arguments(c.Arguments)}
 		if mine {
 			call.extra = fieldsOf(c.Extra, "id", "type", "function", "index")

@@ -1,22 +1,24 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"vitrine/llm"
 	"vitrine/llm/profile"
 )
 
-// wireRequest is the body of a request. The order of its fields is the order on the wire, so that servers that cache
-// prefixes see the same bytes first.
-type wireRequest struct {
-	Model               string         `json:"model"`
-	Tools               []wireTool     `json:"tools,omitempty"`
-	Messages            []wireMessage  `json:"messages"`
+// wireHead and wireTail are the body of a request before and behind its messages. The order of the fields is the order on
+// the wire, so that servers that cache prefixes see the same bytes first.
+type wireHead struct {
+	Model string     `json:"model"`
+	Tools []wireTool `json:"tools,omitempty"`
+}
+
+type wireTail struct {
 	Temperature         *float64       `json:"temperature,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
@@ -39,58 +41,65 @@ type wireToolSpec struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
+// wireMessage is encoded by hand (append), since a history is long and most of a request.
 type wireMessage struct {
-	Role       llm.Role   `json:"role"`
-	Content    *string    `json:"content"` // null only beside calls
-	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
-	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Role       llm.Role
+	Content    *string // null only beside calls
+	ToolCalls  []wireCall
+	ToolCallID string
 	extra      map[string]json.RawMessage
 	omit       bool // no content rather than null
 }
 
-// MarshalJSON adds the extra fields.
-func (m wireMessage) MarshalJSON() ([]byte, error) {
-	type plain wireMessage
-	b, err := withExtra(plain(m), m.extra)
-	if err == nil && m.omit && m.Content == nil {
-		b = bytes.Replace(b, []byte(`"content":null,`), nil, 1) // the first one: before it is only the role
-	}
-	return b, err
-}
-
 type wireCall struct {
-	ID       string           `json:"id"`
-	Type     string           `json:"type"`
-	Function wireCallFunction `json:"function"`
+	ID       string
+	Function wireCallFunction
 	extra    map[string]json.RawMessage
 }
 
-type wireCallFunction struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
+type wireCallFunction struct{ Name, Arguments string }
 
-// MarshalJSON adds the extra fields.
-func (c wireCall) MarshalJSON() ([]byte, error) {
-	type plain wireCall
-	return withExtra(plain(c), c.extra)
-}
+// MarshalJSON gives what append does.
+func (m wireMessage) MarshalJSON() ([]byte, error) { return m.append(nil), nil }
 
-// withExtra encodes v, a struct, and then extra, with sorted keys.
-func withExtra(v any, extra map[string]json.RawMessage) ([]byte, error) {
-	b, err := marshal(v)
-	if err != nil || len(extra) == 0 {
-		return b, err
+func (m wireMessage) append(b []byte) []byte {
+	b = appendString(append(b, `{"role":`...), string(m.Role))
+	switch {
+	case m.Content != nil:
+		b = appendString(append(b, `,"content":`...), *m.Content)
+	case !m.omit:
+		b = append(b, `,"content":null`...)
 	}
-	b = b[:len(b)-1]
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		key, err := marshal(name)
-		if err != nil {
-			return nil, err
+	for i, c := range m.ToolCalls {
+		if i == 0 {
+			b = append(b, `,"tool_calls":[`...)
+		} else {
+			b = append(b, ',')
 		}
-		b = append(append(append(append(b, ','), key...), ':'), extra[name]...)
+		b = appendString(append(b, `{"id":`...), c.ID)
+		b = appendString(append(b, `,"type":"function","function":{"name":`...), c.Function.Name)
+		b = appendString(append(b, `,"arguments":`...), c.Function.Arguments)
+		b = append(appendExtra(append(b, '}'), c.extra), '}')
 	}
-	return append(b, '}'), nil
+	if len(m.ToolCalls) > 0 {
+		b = append(b, ']')
+	}
+	if m.ToolCallID != "" {
+		b = appendString(append(b, `,"tool_call_id":`...), m.ToolCallID)
+	}
+	return append(appendExtra(b, m.extra), '}')
+}
+
+// appendExtra adds fields, in the order of their names, behind others.
+func appendExtra(b []byte, extra map[string]json.RawMessage) []byte {
+	if len(extra) == 0 {
+		return b
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		b = append(appendString(append(b, ','), name), ':')
+		b = append(b, compact(extra[name])...)
+	}
+	return b
 }
 
 // The optional fields of a request that our own code sets.
@@ -106,7 +115,48 @@ func (d dialect) added() []string {
 
 // encode makes the body of a request in a dialect.
 func encode(req llm.Request, d dialect) ([]byte, error) {
-	w := wireRequest{Model: req.Model, Stream: true}
+	head := wireHead{Model: req.Model}
+	known := map[string]bool{}
+	for _, t := range req.Tools {
+		known[t.Name] = true
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		head.Tools = append(head.Tools, wireTool{Type: "function", Function: wireToolSpec{t.Name, t.Description, schema}})
+	}
+	body, err := marshal(head)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	end, err := marshal(d.tail(req))
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	messages := wireMessages(req.Messages, d, known)
+	size := len(body) + len(end) + 64
+	for _, m := range req.Messages {
+		size += len(m.Content)*9/8 + len(m.Extra) + 256
+	}
+	body = slices.Grow(body[:len(body)-1], size)
+	body = append(body, `,"messages":[`...)
+	for i, m := range messages {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = m.append(body)
+	}
+	body = append(append(body, `],`...), end[1:len(end)-1]...)
+	for _, name := range d.added() {
+		body = append(appendString(append(body, ','), name), ':')
+		body = append(body, d.Body[name]...)
+	}
+	return append(body, '}'), nil
+}
+
+// tail is what stands behind the messages.
+func (d dialect) tail(req llm.Request) wireTail {
+	w := wireTail{Stream: true}
 	if d.Temperature && d.sends(fieldTemperature) {
 		w.Temperature = req.Temperature
 	}
@@ -119,23 +169,51 @@ func encode(req llm.Request, d dialect) ([]byte, error) {
 	if d.StreamUsage && d.sends(fieldStreamOptions) {
 		w.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	known := map[string]bool{}
-	for _, t := range req.Tools {
-		known[t.Name] = true
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	return w
+}
+
+// appendString encodes text as a JSON string. What is no UTF-8 becomes U+FFFD.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			b = append(b, s[from:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\r':
+				b = append(b, '\\', 'r')
+			case '\t':
+				b = append(b, '\\', 't')
+			case '\b':
+				b = append(b, '\\', 'b')
+			case '\f':
+				b = append(b, '\\', 'f')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+			}
+			i++
+			from = i
+			continue
 		}
-		w.Tools = append(w.Tools, wireTool{Type: "function", Function: wireToolSpec{t.Name, t.Description, schema}})
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			b = append(append(b, s[from:i]...), "\uFFFD"...)
+			from = i + n
+		} else if r == '\u2028' || r == '\u2029' { // no line ends for readers that take JSON for a script
+			b = append(append(b, s[from:i]...), '\\', 'u', '2', '0', '2', hex[r&0xF])
+			from = i + n
+		}
+		i += n
 	}
-	w.Messages = wireMessages(req.Messages, d, known)
-	extra := map[string]json.RawMessage{}
-	for _, name := range d.added() {
-		extra[name] = d.Body[name]
-	}
-	body, err := withExtra(w, extra)
-	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
-	}
-	return body, nil
+	return append(append(b, s[from:]...), '"')
 }

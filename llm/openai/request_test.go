@@ -211,3 +211,25 @@ func TestHistoryProperty(t *testing.T) {
 		}
 	})
 }
+
+// Our strings are those of encoding/json, whatever is in them.
+func TestAppendString(t *testing.T) {
+	same := func(s string) bool {
+		want, err := marshal(s)
+		got := string(appendString(nil, s))
+		if err != nil || !json.Valid([]byte(got)) {
+			return false
+		}
+		return got == strings.ReplaceAll(string(want), `\ufffd`, "\uFFFD")
+	}
+	for _, s := range []string{"", "plain", "\x00\x1f\b\f\n\r\t", `"\`, "<a> & b", "世界\u2028\u2029\uFFFD", "\xff a \xed\xa0\x80", "\x7f"} {
+		if !same(s) {
+			t.Errorf("%q gives %s", s, appendString(nil, s))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text"); !same(s) {
+			t.Fatalf("%q gives %s", s, appendString(nil, s))
+		}
+	})
+}
