@@ -299,12 +299,16 @@ func TestStaleWritesB145(t *testing.T) {
 	}
 	// What is there and was never read stays; what was read and is gone is not made again unasked.
 	d.put("never", "x\n")
-	d.refused(tools.CodeConflict, "write_file", "path", "never", "content", "y\n")
+	if e := d.refused(tools.CodeConflict, "write_file", "path", "never", "content", "y\n"); !strings.Contains(e.Message, "has not been read") {
+		t.Error(e)
+	}
 	d.must("read_file", "path", "never")
 	if err := os.Remove(filepath.Join(dir, "never")); err != nil {
 		t.Fatal(err)
 	}
-	d.refused(tools.CodeConflict, "write_file", "path", "never", "content", "y\n")
+	if e := d.refused(tools.CodeConflict, "write_file", "path", "never", "content", "y\n"); !strings.Contains(e.Message, "is not now") {
+		t.Error(e)
+	}
 	// The same content is no change, read or not.
 	d.put("same", "x\n")
 	if got := d.must("write_file", "path", "same", "content", "x\n"); got["change"] != "unchanged" {
@@ -559,5 +563,37 @@ func TestProbeLineEnds(t *testing.T) {
 	}
 	if got := b.must("write_file", "path", "f", "content", "a\r\nb\n"); got["note"] != "the file held this already" {
 		t.Error(got)
+	}
+}
+
+// B145: what somebody does to the file while the new content is prepared is seen before it takes the old one's place.
+func TestChangedMeanwhileB145(t *testing.T) {
+	for what, change := range map[string]func(b *bench){
+		"changed": func(b *bench) { b.put("f", "the user's\n") },
+		"removed": func(b *bench) { _ = os.Remove(filepath.Join(b.dir, "f")) },
+		"made":    func(b *bench) { b.put("f", "the user's\n") },
+		"no text": func(b *bench) { b.put("f", "\xff") },
+	} {
+		b := newBench(t, t.TempDir())
+		if what != "made" {
+			b.put("f", "old\n")
+			b.must("read_file", "path", "f")
+		}
+		want := ""
+		b.fault = func(at string) error {
+			if at == "write.half" {
+				change(b)
+				if what != "removed" {
+					want = b.get("f")
+				}
+			}
+			return nil
+		}
+		b.refused(tools.CodeConflict, "write_file", "path", "f", "content", "new\n")
+		got, _ := os.ReadFile(filepath.Join(b.dir, "f"))
+		if string(got) != want {
+			t.Errorf("%s: the file holds %q, not %q", what, got, want)
+		}
+		b.clean()
 	}
 }
