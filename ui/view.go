@@ -168,6 +168,9 @@ func (m *Model) chordRows() []string {
 func (m *Model) hints() []string {
 	first := "Tab panes"
 	p := m.page()
+	if p.dialog != nil {
+		return []string{"Esc close"} // the keys belong to it
+	}
 	switch asked := p.question() != noQuestion; {
 	case p.answering():
 		first = "Enter answers"

@@ -546,6 +546,71 @@ func TestClear(t *testing.T) {
 	}
 }
 
+// /clear in a run asks what becomes of that; each answer does it, and none changes nothing.
+func TestClearInARun(t *testing.T) {
+	for key, want := range map[string]struct {
+		order      string
+		background bool
+	}{"w": {"", true}, "c": {"cancel ann-window-1", false}, "l": {"leave ann-window-1", false}, "esc": {"", false}} {
+		d := newDriver(t, 100, 30)
+		d.enter("hello")
+		d.enter("/clear")
+		d.sees("NEW SESSION", "a run is on")
+		d.press(key)
+		d.short()
+		if now := d.id(); (now == "ann-window-1") != (key == "esc") {
+			t.Errorf("%s: the tab shows %s", key, now)
+		}
+		if want.order != "" && !d.did(want.order) || want.order == "" && (d.did("cancel ann-window-1") || d.did("leave ann-window-1")) {
+			t.Errorf("%s: %q", key, d.f.order)
+		}
+		if d.m.quit.background["ann-window-1"] != want.background {
+			t.Errorf("%s: the run in the background is %v", key, d.m.quit.background)
+		}
+	}
+}
+
+// What may not be done in a session that another process holds is refused with the reason, and nothing is asked of the engine.
+func TestReadOnlyRefuses(t *testing.T) {
+	d := newDriver(t, 120, 30, func(o *Options, f *fake) {
+		s := f.session("c")
+		f.begin("c", "a question elsewhere")
+		s.held = 4711
+		o.Session = "c"
+	})
+	d.pass(1500 * time.Millisecond)
+	for _, text := range []string{"/compact", "/compact undo", "/pin x", "/unpin", "/tools", "/break", "/todo x", "/rename y", "/model"} {
+		d.enter(text)
+		if text == "/rename y" || text == "/model" {
+			d.press("esc")
+			continue // they need no more than the name, or a list
+		}
+		d.sees("read only: the session is open in process 4711")
+		d.pass(7 * time.Second)
+	}
+	for _, s := range d.f.settings {
+		if s.Title == nil && s.Model == nil {
+			t.Errorf("it was set: %+v", s)
+		}
+	}
+}
+
+// What fails outside is told of, with what it was.
+func TestFailuresAreTold(t *testing.T) {
+	d := newDriver(t, 120, 30)
+	d.f.fail["delete"] = errors.New("the disk is away")
+	d.f.session("old").row.Title = "an old one"
+	d.enter("/sessions old")
+	d.short()
+	d.press("ctrl+d", "y")
+	d.short()
+	d.sees("delete the session: the disk is away")
+	d.f.fail["savetabs"] = errors.New("the disk is full")
+	d.press("ctrl+x", "n")
+	d.short()
+	d.sees("keep which tabs are open: the disk is full")
+}
+
 func TestCompletion(t *testing.T) {
 	d := newDriver(t, 100, 30)
 	d.typed("/")
