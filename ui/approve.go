@@ -45,10 +45,10 @@ func (p *page) approval(d trace.ApprovalData) {
 // takeCalls finds what waits for the user in a session as stored.
 func (a *approvals) takeCalls(s runtime.Snapshot, events []trace.Event) {
 	*a = approvals{outcomes: map[string]runtime.Outcome{}, drafts: a.drafts}
-	if s.Run == nil || s.HeldBy != 0 {
+	if s.Run == nil {
 		return
 	}
-	if !s.Running {
+	if !s.Running && s.HeldBy == 0 {
 		a.unknown = runtime.UnknownCalls(s.Calls)
 	}
 	for _, c := range s.Calls {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,4 +137,60 @@ func TestMessageInsteadOfAnswer(t *testing.T) {
 	p.sees("ask")
 	p.press("esc")
 	p.leave()
+}
+
+// A question that is asked again shows what holds now; one that comes after another was put aside is not put aside with it.
+func TestAskedAgain(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.enter("go")
+	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{"x":"before"}`)})
+	d.short()
+	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{"x":"after"}`)})
+	d.short()
+	d.sees("x  after")
+	d.press("esc")
+	d.seesNot("APPROVE")
+	d.f.asked(id, trace.ApprovalData{ID: "c2", Tool: "other", Arguments: json.RawMessage(`{}`)})
+	d.short()
+	d.seesNot("APPROVE") // it waits behind the one that was put aside
+	d.f.mu.Lock()
+	for _, call := range []string{"c1", "c2"} {
+		d.f.emit(id, true, trace.ApprovalData{Phase: "denied", ID: call})
+	}
+	d.f.mu.Unlock()
+	d.f.asked(id, trace.ApprovalData{ID: "c3", Tool: "third", Arguments: json.RawMessage(`{}`)})
+	d.short()
+	d.sees("APPROVE  third")
+}
+
+// What waits in a session as stored: calls without a result, each with what was told when it was asked about; in one that another
+// process holds it is said to wait there.
+func TestWaitingAsStored(t *testing.T) {
+	result := json.RawMessage(`{"ok":true}`)
+	for _, held := range []int{0, 4711} {
+		d := newDriver(t, 120, 30, func(o *Options, f *fake) {
+			s := f.session("s")
+			o.Session = "s"
+			s.run, s.held = &runtime.RunRow{ID: "r", Turn: 1, Step: 1, State: runtime.StateWaitingApproval, StartedAt: start}, held
+			s.rows = []runtime.CallRow{
+				{ID: "c0", RunID: "r", Name: "zero", Arguments: `{}`, Status: runtime.CallWaiting, Result: result},
+				{ID: "c1", RunID: "r", Name: "one", Arguments: `{"x":1}`, Status: runtime.CallWaiting},
+				{ID: "c2", RunID: "r", Name: "two", Arguments: `{}`, Status: runtime.CallStarted, Effect: tools.SideEffect},
+			}
+			f.emit("s", true, trace.ApprovalData{Phase: "asked", ID: "c1", Tool: "one", Preview: "it would do that"})
+			f.emit("s", true, trace.ApprovalData{Phase: "noted", ID: "c1", Tool: "one"})
+		})
+		if held != 0 {
+			d.sees("READ ONLY", "where it waits for an answer")
+			d.press("ctrl+x", "a")
+			d.sees("nothing waits for you")
+			continue
+		}
+		d.sees("two ran, perhaps")
+		d.m.page().approve.unknown = nil // it was answered
+		d.press("pgup")
+		d.sees("APPROVE  one", "it would do that")
+		d.seesNot("1 of")
+	}
 }
