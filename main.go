@@ -304,7 +304,8 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (cl
 	if o.Headless {
 		pace = 0
 	}
-	e := endpoint.Config{Wire: wire(cfg), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64}
+	e := endpoint.Config{Wire: wire(cfg), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
+		Prices: cfg.Prices}
 	if cfg.Protocol != config.ProtocolNative {
 		e.Form = protocol.Form(cfg.Protocol)
 	}

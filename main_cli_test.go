@@ -602,17 +602,3 @@ func fill(t *testing.T, path string) {
 		}
 	}
 }
-
-// TestLive reaches a real endpoint; it runs only when it is asked for.
-func TestLive(t *testing.T) {
-	if os.Getenv("RUN_LIVE_TESTS") != "1" {
-		t.Skip("RUN_LIVE_TESTS is not 1")
-	}
-	var env []string
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "MODEL", "OPENROUTER_API_KEY", "OPENROUTER_MODEL"} {
-		env = append(env, name+"="+os.Getenv(name))
-	}
-	if out := vitrine(t.TempDir(), "run", "Use the calculator: what is (17+5)*3?").with(env...).ok(t); !strings.Contains(out, "66") {
-		t.Errorf("%q", out)
-	}
-}

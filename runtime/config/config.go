@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"vitrine/llm/price"
 	"vitrine/llm/profile"
 )
 
@@ -54,6 +55,8 @@ type Config struct {
 	// known ones; the zero Set stands for the known ones.
 	Profile  string
 	Profiles profile.Set
+	// Prices are what the file says that models cost, by their names.
+	Prices map[string]price.Price
 	// LLMTimeout is the silence within a stream that ends it.
 	LLMTimeout        time.Duration
 	LLMRetries        int
@@ -217,6 +220,7 @@ func Load(in Inputs) (Config, error) {
 		}
 	}
 	errs = append(errs, setProfiles(&cfg, in)...)
+	errs = append(errs, setPrices(&cfg, in)...)
 	if err := setUser(&cfg, in); err != nil {
 		errs = append(errs, err)
 	}

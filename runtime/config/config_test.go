@@ -253,7 +253,7 @@ func TestSample(t *testing.T) {
 	}
 	var live strings.Builder
 	for _, line := range strings.Split(sample, "\n") {
-		if body := strings.TrimPrefix(line, "# "); strings.Contains(body, " = ") || strings.HasPrefix(body, "[profile.") {
+		if body := strings.TrimPrefix(line, "# "); strings.Contains(body, " = ") || strings.HasPrefix(body, "[profile.") || strings.HasPrefix(body, "[price.") {
 			line = body
 		}
 		live.WriteString(line + "\n")

@@ -63,7 +63,7 @@ func (w *walker) expression(n *unstable.Node) {
 	case unstable.Table, unstable.ArrayTable:
 		key, at := w.key(n)
 		w.prefix = key
-		if ofProfiles(key) {
+		if ofTables(key) {
 			return
 		}
 		if n.Kind == unstable.ArrayTable || !w.isGroup(key) {
@@ -76,7 +76,7 @@ func (w *walker) expression(n *unstable.Node) {
 
 func (w *walker) keyValue(prefix string, n *unstable.Node) {
 	key, at := w.key(n)
-	if ofProfiles(prefix) || prefix == "" && ofProfiles(key) {
+	if ofTables(prefix) || prefix == "" && ofTables(key) {
 		return
 	}
 	if prefix != "" {

@@ -13,9 +13,14 @@ import (
 // profileTable is the table of the file whose keys are those of package profile.
 const profileTable = "profile"
 
-// ofProfiles says whether a key or a table belongs to the profiles, which profile.Parse checks.
-func ofProfiles(key string) bool {
-	return key == profileTable || strings.HasPrefix(key, profileTable+".")
+// ofTables says whether a key or a table belongs to the profiles, which profile.Parse checks, or to the prices.
+func ofTables(key string) bool {
+	for _, table := range []string{profileTable, priceTable} {
+		if key == table || strings.HasPrefix(key, table+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // setProfiles reads the profiles of the file and checks that the one that was named exists.

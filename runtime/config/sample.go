@@ -28,6 +28,7 @@ func SampleTOML() string {
 		fmt.Fprintf(&b, "# %s = %s\n", key, s.sampleValue())
 	}
 	b.WriteString(sampleProfiles)
+	b.WriteString(samplePrices)
 	return b.String()
 }
 
