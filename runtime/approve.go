@@ -17,7 +17,8 @@ type Decision struct {
 	// Call is the row's id.
 	Call  string
 	Allow bool
-	// Always lets the tool run in this session from now on.
+	// Always lets the tool run in this session from now on, its calls that wait included; a word on one of these given at the same
+	// time goes first.
 	Always bool
 	// Reason of a denial goes to the model.
 	Reason string
