@@ -107,6 +107,10 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if o.ReadOnly {
 		return app, nil
 	}
+	traffic, err := openTraffic(cfg, clk, o.Traffic)
+	if err != nil {
+		return nil, errors.Join(err, st.Close(ctx))
+	}
 	root, err := workFolder()
 	if err != nil {
 		notes.files(err)
@@ -118,7 +122,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		return root.Close()
 	}
 	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{
-		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: private(cfg), Results: st, Fault: faults.Hit,
+		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: cli.OwnPaths(cfg, o.Traffic, learnedPath(cfg)), Results: st, Fault: faults.Hit,
 	}), w.tools...)...)
 	if o.Checks != nil && o.Checks.Tool != "" {
 		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {
@@ -137,7 +141,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	executor := tools.NewExecutor(clk, registry, tools.Config{OnPanic: func(tool string, value any, stack []byte) {
 		logPanic(cfg, clk, "tool "+tool, value, stack)
 	}})
-	client, closeClient := w.model(cfg, clk, o)
+	client, closeClient := w.model(cfg, clk, o, traffic)
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
 		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks, Policy: policy(cfg),
@@ -158,7 +162,8 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		err = errors.Join(err, st.Close(ctx))
 		bus.Close()
 		closeClient()
-		return errors.Join(err, file.Wait(ctx), closeRoot())
+		notes.unplayed(traffic.Unplayed())
+		return errors.Join(err, traffic.Close(), file.Wait(ctx), closeRoot())
 	}
 	return app, nil
 }
@@ -170,29 +175,6 @@ func workFolder() (*os.Root, error) {
 		return nil, err
 	}
 	return os.OpenRoot(dir)
-}
-
-// private is what belongs to the program, in which other sessions' words are: the store, the trace and the log, with what lies
-// beside them under names of the same beginning.
-func private(cfg config.Config) []string {
-	var paths []string
-	for _, p := range []string{cfg.DBPath, cfg.TracePath, cli.LogPath(cfg), learnedPath(cfg)} {
-		for _, real := range []string{p, linked(p)} {
-			paths = append(paths, strings.TrimSuffix(real, filepath.Ext(real))+".*", real+"*")
-		}
-		if dir := filepath.Dir(p); filepath.Base(dir) == "data" { // the folder of their own that they have by default
-			paths = append(paths, dir)
-		}
-	}
-	return append(paths, filepath.Join(filepath.Dir(cfg.DBPath), "holders"))
-}
-
-// linked is where a file lies that is reached through links.
-func linked(p string) string {
-	if real, err := filepath.EvalSymlinks(p); err == nil {
-		return real
-	}
-	return p
 }
 
 // limits are the bounds of runs and prompts.
@@ -298,13 +280,25 @@ func at(w openai.Config, cfg config.Config, end config.Endpoint) openai.Config {
 	return w
 }
 
+// openTraffic opens what is recorded or replayed.
+func openTraffic(cfg config.Config, clk clock.Clock, t cli.Traffic) (*endpoint.Traffic, error) {
+	traffic, err := endpoint.OpenTraffic(endpoint.TrafficConfig{
+		Record: t.Record, Replay: t.Replay, Pace: t.Pace, Clock: clk, Addresses: []string{cfg.OpenAIBaseURL},
+		Secrets: []string{cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal()},
+	})
+	if err != nil {
+		return nil, &cli.UsageError{What: err.Error(), Do: "name another file"}
+	}
+	return traffic, nil
+}
+
 // model makes the client: the offline model, and the endpoint when there is one.
-func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions) (client llm.Client, closeIt func()) {
+func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions, t *endpoint.Traffic) (client llm.Client, closeIt func()) {
 	pace := offlinePace
 	if o.Headless {
 		pace = 0
 	}
-	e := endpoint.Config{Wire: wire(cfg), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
+	e := endpoint.Config{Wire: t.Through(wire(cfg)), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
 		Prices: cfg.Prices}
 	if cfg.Protocol != config.ProtocolNative {
 		e.Form = protocol.Form(cfg.Protocol)
@@ -332,10 +326,11 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	if end.Kind != config.Offline {
 		models = append(models, config.OfflineModel)
 	}
-	folder, _ := os.Getwd() // it is only shown
+	folder, _ := os.Getwd() // both are only shown
+	home, _ := os.UserHomeDir()
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
-		Model: end.Model, Models: models, Banner: end.Banner, Folder: shortFolder(folder), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold,
+		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold,
 		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}
@@ -352,18 +347,6 @@ func faultsOf(next func(context.Context) (cli.Fault, error)) func(context.Contex
 	}
 }
 
-// shortFolder writes the home folder as ~.
-func shortFolder(folder string) string {
-	home, err := os.UserHomeDir()
-	if err != nil || home == "/" {
-		return folder
-	}
-	if rest, ok := strings.CutPrefix(folder, home); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		return "~" + rest
-	}
-	return folder
-}
-
 // notices are the standing conditions of the program, kept for a run without a screen and queued for one with it.
 type notices struct {
 	queue *clock.Queue[ui.Notice]
@@ -376,6 +359,13 @@ func newNotices(clk clock.Clock) *notices {
 // files tells that there are no file tools.
 func (n *notices) files(err error) {
 	n.queue.TryPut(ui.Notice{ID: "files", Text: fmt.Sprintf("the tools cannot read or write files: %v", err)})
+}
+
+// unplayed tells what of a recording was not asked for.
+func (n *notices) unplayed(count int) {
+	if count > 0 {
+		n.queue.TryPut(ui.Notice{ID: "replay", Text: fmt.Sprintf("requests of the recording that were not asked for: %d", count)})
+	}
 }
 
 func (n *notices) store(text string) { n.queue.TryPut(ui.Notice{ID: "store", Text: text}) }

@@ -28,7 +28,7 @@ var (
 )
 
 // CleanText makes text that a server sent fit for a person to read in one line: HTML becomes text, control sequences,
-// control and direction characters go, white space is folded, secrets and what looks like a key are masked, and what is
+// control and direction characters go, white space is folded, secrets, however they are encoded, and what looks like a key are masked, and what is
 // left is cut to MaxErrorText characters. Secrets shorter than four bytes are taken for placeholders and left.
 func CleanText(s string, secrets ...string) string {
 	if len(s) > maxCleaned {
@@ -47,8 +47,11 @@ func CleanText(s string, secrets ...string) string {
 
 func mask(s string, secrets []string) string {
 	for _, secret := range secrets {
-		if len(secret) >= 4 {
-			s = strings.ReplaceAll(s, secret, masked)
+		if len(secret) < MinSecret {
+			continue
+		}
+		for _, form := range SecretForms(secret) {
+			s = strings.ReplaceAll(s, form, masked)
 		}
 	}
 	return tokens.ReplaceAllString(s, "${1}"+masked)

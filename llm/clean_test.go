@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 	"unicode"
@@ -28,6 +29,7 @@ func TestCleanText(t *testing.T) {
 		"joined emoji":     {"👩‍👩‍👧", "👩‍👩‍👧"},
 		"invalid":          {"a\xffb\xed\xa0\x80", "a\uFFFDb\uFFFD"},
 		"key":              {"bad key " + key + ", " + key, "bad key ***, ***"},
+		"key encoded":      {"bad " + base64.StdEncoding.EncodeToString([]byte(key)) + " and " + base64.URLEncoding.EncodeToString([]byte("Bearer "+key)), "bad *** and QmVhcmVyIH***Q=="},
 		"key in a page":    {"<p>bad key sk&#45;verysecret&#45;0123456789</p>", "bad key ***"},
 		"key in colours":   {"sk-very\x1b[1msecret-0123456789", "***"},
 		"key in controls":  {"x" + key[:5] + "\x00" + key[5:], "x***"},

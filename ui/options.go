@@ -16,6 +16,7 @@ import (
 	"context"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"vitrine/runtime"
@@ -109,4 +110,15 @@ func windowID(user string, taken []string) string {
 			return id
 		}
 	}
+}
+
+// ShortFolder writes the home folder as ~.
+func ShortFolder(folder, home string) string {
+	if home == "" || home == "/" {
+		return folder
+	}
+	if rest, ok := strings.CutPrefix(folder, home); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return "~" + rest
+	}
+	return folder
 }

@@ -49,6 +49,8 @@ type Config struct {
 	Header http.Header `json:"-"`
 	// Transport carries the requests; nil makes one that honours proxies of the environment.
 	Transport http.RoundTripper `json:"-"`
+	// Wrap, if set, is given the transport and makes the one that is used.
+	Wrap func(http.RoundTripper) http.RoundTripper `json:"-"`
 	// ConnectTimeout bounds making a connection, with a Transport of our own; 0 is DefaultConnectTimeout.
 	ConnectTimeout time.Duration
 	// FirstByteTimeout bounds the time from the request to the first byte of the answer's body; 0 is
@@ -111,6 +113,9 @@ func New(cfg Config) *Client {
 	transport := cfg.Transport
 	if transport == nil {
 		transport = newTransport(cfg.ConnectTimeout)
+	}
+	if cfg.Wrap != nil {
+		transport = cfg.Wrap(transport)
 	}
 	c.http = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
 	return c

@@ -29,6 +29,8 @@ type OpenOptions struct {
 	ReadOnly bool
 	// Checks are what the answer of the run has to pass; nil is nothing.
 	Checks *runtime.Checks
+	// Traffic says what is recorded or replayed of what passes to the model.
+	Traffic Traffic
 }
 
 // App is the opened program.

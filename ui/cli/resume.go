@@ -29,7 +29,7 @@ func (c *command) resumeRun(ctx context.Context, o *options, args []string) (err
 	if err != nil {
 		return err
 	}
-	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Headless: true})
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Headless: true, Traffic: o.traffic})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type options struct {
 	check   bool
 	// protocol is how the model is told of tools.
 	protocol string
+	traffic  Traffic
 	expect   expectations
 	resume   string
 	// outcomes are the user's words on calls whose outcome nobody knows.
@@ -79,6 +80,7 @@ func (c *command) root() *cobra.Command {
 	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
 	o.protocolFlag(f)
+	o.traffic.flags(f)
 	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.modelsCommand(o), c.doctorCommand(o))
 	return root
 }
@@ -95,6 +97,9 @@ func (o *options) check1(cmd *cobra.Command) error {
 			err = &UsageError{What: "--" + f.Name + " has an empty value", Do: "give one, or leave the flag out"}
 		}
 	})
+	if err == nil {
+		err = o.traffic.check()
+	}
 	if err != nil {
 		return err
 	}
@@ -177,9 +182,13 @@ func (e *configFileError) Unwrap() error { return e.err }
 
 // load reads the configuration.
 func (c *command) load(o *options) (config.Config, error) {
+	environ, err := o.traffic.stage(c.proc.Environ)
+	if err != nil {
+		return config.Config{}, err
+	}
 	in := config.Inputs{
 		Flags:   config.Flags{Model: o.model, User: o.user, Protocol: o.protocol},
-		Environ: c.proc.Environ,
+		Environ: environ,
 		Home:    c.proc.Home,
 	}
 	if o.user == "" {
@@ -197,6 +206,7 @@ func (c *command) load(o *options) (config.Config, error) {
 	if err == nil {
 		c.logPath = LogPath(cfg)
 		c.prog.Crash.logTo(c.logPath)
+		err = o.traffic.usable(cfg)
 	}
 	return cfg, err
 }

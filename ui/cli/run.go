@@ -56,6 +56,7 @@ func (c *command) runCommand(o *options) *cobra.Command {
 	f.StringVar(&o.session, "session", "", "the session to go on with; it is made when it does not exist")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
 	o.protocolFlag(f)
+	o.traffic.flags(f)
 	f.BoolVar(&o.json, "json", false, "print events as JSON lines instead of the answer")
 	o.expect.flags(f)
 	f.StringVar(&o.resume, "resume", "", "go on with this interrupted run instead of starting one")
@@ -80,7 +81,7 @@ func (c *command) run(ctx context.Context, o *options, args []string) (err error
 	if err != nil {
 		return err
 	}
-	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Headless: true, Checks: checks})
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Headless: true, Checks: checks, Traffic: o.traffic})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 	if err := c.canDraw(); err != nil {
 		return err
 	}
-	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{})
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Traffic: o.traffic})
 	if err != nil {
 		return err
 	}
