@@ -539,6 +539,25 @@ func TestLoad(t *testing.T) {
 	if !strings.Contains(screen(v), "unknown") {
 		t.Errorf("the interrupted call is not told:\n%s", screen(v))
 	}
+	// The process that holds the session runs it.
+	s.HeldBy = 4711
+	v.Load(s, nil)
+	if strings.Contains(screen(v), "unknown") {
+		t.Errorf("a call that another process runs is said to be unknown:\n%s", screen(v))
+	}
+	// Its result is stored, and no message yet: it has ended, and well.
+	s.HeldBy, s.Calls[0].Status = 0, runtime.CallDone
+	result := trace.ToolResultData{ID: "row1", CallID: "c1", Tool: "calculator", Status: "done", OK: true, Summary: "it is two"}
+	v.Load(s, []trace.Event{{RunID: "r3", Data: result}})
+	if got := screen(v); !strings.Contains(got, "✓ calculator") || !strings.Contains(got, "it is two") {
+		t.Errorf("a result that is stored is not shown:\n%s", got)
+	}
+	// A result of the call that an edit replaced is not the new one's.
+	result.ID, s.Calls[0].Status = "row0", runtime.CallStarted
+	v.Load(s, []trace.Event{{RunID: "r3", Data: result}})
+	if got := screen(v); strings.Contains(got, "it is two") {
+		t.Errorf("the result of another row is shown:\n%s", got)
+	}
 }
 
 func TestPrependKeepsPlace(t *testing.T) {

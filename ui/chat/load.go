@@ -63,9 +63,12 @@ func (v *View) resume(s runtime.Snapshot, b builder) {
 		if c.StartedAt != nil {
 			at = *c.StartedAt
 		}
-		if s.Running || c.Status != runtime.CallStarted {
+		switch d, ok := b.facts.results[c.RunID+" "+c.CallID]; {
+		case ok && d.ID == c.ID: // its result is stored; the model was not told yet
+			finishTool(t, d)
+		case s.Running || s.HeldBy != 0 || c.Status != runtime.CallStarted:
 			v.status(t, string(c.Status), at)
-		} else {
+		default:
 			v.status(t, string(runtime.CallUnknown), at)
 		}
 	}
