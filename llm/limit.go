@@ -288,7 +288,7 @@ func (g *gate) close(p *pass, e *Error) {
 		return
 	}
 	g.narrow, g.until, g.status = true, until, e.Status
-	g.cause = CleanText(fmt.Sprintf("all requests to this server wait: %v", e))
+	g.cause = CleanText(fmt.Sprintf("%v; all requests to this server wait", e))
 	if g.timer != nil {
 		g.timer.Stop()
 		g.timer = nil

@@ -101,7 +101,7 @@ func TestTabsWaitTogether(t *testing.T) {
 			t.Errorf("%d refusals in %v %v", srv.refused, srv.order, srv.arrived)
 		}
 		w := replies[2].Retries[0]
-		if w.Attempt != 0 || w.Max != 10 || w.Wait != 9*time.Second || w.Status != 429 || w.Cause != "all requests to this server wait: HTTP 429: slow down" {
+		if w.Attempt != 0 || w.Max != 10 || w.Wait != 9*time.Second || w.Status != 429 || w.Cause != "HTTP 429: slow down; all requests to this server wait" {
 			t.Errorf("tab 2 was told %+v", w)
 		}
 	})

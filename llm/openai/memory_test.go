@@ -65,6 +65,20 @@ func TestMemoryOverRestarts(t *testing.T) {
 	}
 }
 
+// A refusal is told even when the request that met it failed for another reason.
+func TestRefusalIsToldLater(t *testing.T) {
+	srv, c := serve(t, llmtest.Refuse(400, `{"error":{"message":"Unknown parameter: stream_options"}}`), llmtest.Refuse(429, ""), llmtest.Answer("ok"), llmtest.Answer("ok"))
+	failure(t, c)
+	for _, want := range []int{1, 0} {
+		if reply, err := ask(t, c); err != nil || len(reply.Notes) != want {
+			t.Errorf("%+v, %v, want %d notes", reply.Notes, err, want)
+		}
+	}
+	if srv.Left() != 0 {
+		t.Errorf("%d left", srv.Left())
+	}
+}
+
 func TestMemoryKeepsToBounds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "endpoints.json")
 	m := NewMemory(path)

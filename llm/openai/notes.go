@@ -38,10 +38,24 @@ func noteLearned(host string, l lesson, refused *llm.Error) llm.Note {
 // lasting are the notes on how a server is set up: they hold for every reply and are told once.
 var lasting = []string{noteThinkText, noteBuffered, noteOverflow}
 
-// fresh leaves out what was told before.
+// maxPending bounds the notes that wait for a reply.
+const maxPending = 8
+
+// pend keeps a note until there is a reply to tell it with, which may be that of a later request.
+func (c *Client) pend(n llm.Note) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending) < maxPending {
+		c.pending = append(c.pending, n)
+	}
+}
+
+// fresh gives the notes that wait and those of a reply that were not told before.
 func (c *Client) fresh(notes []llm.Note) []llm.Note {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	notes = append(c.pending, notes...)
+	c.pending = nil
 	return slices.DeleteFunc(notes, func(n llm.Note) bool {
 		if !slices.Contains(lasting, n.Code) {
 			return false

@@ -75,8 +75,9 @@ type Client struct {
 	profiles  *profiles
 	memory    *Memory
 
-	mu   sync.Mutex
-	told map[string]bool // notes that are worth telling once
+	mu      sync.Mutex
+	told    map[string]bool // notes that are worth telling once
+	pending []llm.Note      // of refusals, for the next reply
 }
 
 // New makes a client. A Config that cannot work makes one whose requests fail with a message that says why.
@@ -144,7 +145,6 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 		return c.bad
 	}
 	where := endpointOf(c.base)
-	var notes []llm.Note
 	for {
 		d := dialect{c.profiles.of(req.Model), c.memory.of(where, req.Model)}
 		body, err := encode(req, d)
@@ -152,7 +152,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 			return &llm.Error{Kind: llm.ErrRejected, Host: c.base.Host, Message: "the request cannot be encoded", Err: err}
 		}
 		x := c.begin(ctx, d)
-		x.request, x.size, x.notes = req, len(body), notes
+		x.request, x.size = req, len(body)
 		err = x.converse(body, tell)
 		x.end()
 		var refused *refusal
@@ -164,7 +164,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 			return refused.what
 		}
 		c.memory.learn(where, req.Model, l)
-		notes = append(notes, noteLearned(c.base.Host, l, refused.what))
+		c.pend(noteLearned(c.base.Host, l, refused.what))
 	}
 }
 
@@ -225,7 +225,7 @@ func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
 		return x.fail(err)
 	}
 	x.drain(resp.Body)
-	done.Notes = append(x.notes, x.client.fresh(append(x.buffered(d), done.Notes...))...)
+	done.Notes = x.client.fresh(append(x.buffered(d), done.Notes...))
 	tell(llm.Chunk{Done: done})
 	return nil
 }

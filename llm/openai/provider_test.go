@@ -551,12 +551,12 @@ func TestProvider36(t *testing.T) {
 
 func TestProvider37(t *testing.T) {
 	with(t, "37-buffered", providerTest{}, func(k *talk) {
+		k.says(k.ask(), strings.Repeat(" word", 50))
 		reply := k.ask()
 		k.says(reply, strings.Repeat(" word", 50), "buffered")
 		if n := reply.Notes[0]; !strings.Contains(n.Message, "at once, after 9s") || !strings.Contains(n.Todo, "proxy_buffering") {
 			t.Errorf("note %+v", n)
 		}
-		k.says(k.ask(), strings.Repeat(" word", 50))
 	})
 }
 

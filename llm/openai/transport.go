@@ -105,7 +105,6 @@ type exchange struct {
 	dialect dialect
 	request llm.Request
 	size    int // of the body, in bytes
-	notes   []llm.Note
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	began   time.Time
