@@ -78,6 +78,9 @@ func reach(ctx context.Context, wire openai.Config, p profile.Profile) (string, 
 	default:
 		req.Header.Set("Authorization", "Bearer "+wire.Key)
 	}
+	for name, value := range p.Headers {
+		req.Header.Set(name, value)
+	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -121,6 +121,11 @@ func doneContract(d *llm.Done) (broken []string) {
 	if len(d.Extra) > 0 && !json.Valid(d.Extra) {
 		broken = append(broken, "the extra fields are no JSON")
 	}
+	for _, n := range d.Notes {
+		if n.Code == "" || n.Message == "" || unclean(n.Message) || unclean(n.Why) || unclean(n.Todo) {
+			broken = append(broken, "a note says nothing or is not clean: "+n.Message)
+		}
+	}
 	for _, n := range []*int{d.Usage.Prompt, d.Usage.Completion, d.Usage.Cached, d.Usage.Reasoning} {
 		if n != nil && *n < 0 {
 			broken = append(broken, "a negative number of tokens")

@@ -13,6 +13,7 @@ import (
 
 	"vitrine/llm"
 	"vitrine/llm/llmtest"
+	"vitrine/llm/profile"
 	"vitrine/runtime/clock"
 )
 
@@ -135,5 +136,29 @@ func TestB106TextIsNotRun(t *testing.T) {
 		if err != nil || len(reply.ToolCalls) > 0 || reply.Text != text || (len(reply.Notes) == 1) != told {
 			t.Errorf("%s: %+v, %v", text, reply, err)
 		}
+	}
+}
+
+// A gateway in front of a server gets the headers that its profile names, and no message shows them.
+func TestGatewayHeaders(t *testing.T) {
+	set, err := profile.Parse([]byte("[profile.gw]\nheaders = { X-Gateway-Key = 'gateway-secret', Authorization = 'Token other-secret' }\nquery = { org = 'query-secret' }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := llmtest.NewServer()
+	defer srv.Close()
+	cfg := Config{BaseURL: srv.URL(), Key: testKey, Profiles: set, Profile: "gw"}
+	c := New(cfg)
+	defer c.Close()
+	srv.Push(llmtest.Refuse(403, `{"error":{"message":"bad gateway-secret, Token other-secret, query-secret"}}`))
+	e := failure(t, c)
+	if e.Message != "bad ***, ***, ***" {
+		t.Errorf("message %q", e.Message)
+	}
+	if r := srv.Requests()[0]; r.Header.Get("X-Gateway-Key") != "gateway-secret" || r.Header.Get("Authorization") != "Token other-secret" || r.Query.Get("org") != "query-secret" {
+		t.Errorf("sent %v %v", r.Header, r.Query)
+	}
+	if s := fmt.Sprintf("%v %+v %#v", cfg, c, cfg); strings.Contains(s, "secret") {
+		t.Errorf("printed %s", s)
 	}
 }

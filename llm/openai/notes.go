@@ -22,7 +22,7 @@ const (
 
 // note makes a note with the profile's hint for its code.
 func (d dialect) note(code, message, why string) llm.Note {
-	return llm.Note{Code: code, Message: message, Why: why, Todo: d.Hints[code]}
+	return llm.Note{Code: code, Message: message, Why: why, Todo: llm.CleanText(d.Hints[code])}
 }
 
 // noteLearned tells of a refusal that taught something.
@@ -101,8 +101,8 @@ func (d *decoder) notes(calls []llm.ToolCall) (out []llm.Note) {
 	if f := llm.Finish(d.finish); f != llm.FinishLength {
 		for _, c := range calls {
 			if unfinished(c.Arguments) {
-				out = append(out, d.dialect.note(noteTruncated, "the arguments of "+c.Name+" end in the middle",
-					fmt.Sprintf("the server gave %q as the reason for the end, yet the reply was cut", d.finish)))
+				out = append(out, d.dialect.note(noteTruncated, "the arguments of "+llm.CleanText(c.Name)+" end in the middle",
+					fmt.Sprintf("the server gave %q as the reason for the end, yet the reply was cut", llm.CleanText(d.finish))))
 				break
 			}
 		}

@@ -69,7 +69,7 @@ type Client struct {
 	http      *http.Client
 	base      *url.URL
 	bad       error // why no request can be sent
-	authorize func(http.Header, profile.Auth)
+	authorize func(http.Header, profile.Profile)
 	clean     func(string) string
 	firstByte time.Duration
 	profiles  *profiles
@@ -84,7 +84,7 @@ type Client struct {
 func New(cfg Config) *Client {
 	key := strings.TrimSpace(cfg.Key)
 	base, err := parseBase(cfg.BaseURL)
-	secrets := secretsOf(key, base, cfg.Header)
+	secrets := append(secretsOf(key, base, cfg.Header), cfg.Profiles.Secrets()...)
 	c := &Client{base: base, bad: err, firstByte: cfg.FirstByteTimeout, memory: cfg.Memory}
 	c.profiles = &profiles{set: cfg.Profiles, name: cfg.Profile, base: base.String()}
 	if c.memory == nil {
@@ -98,16 +98,19 @@ func New(cfg Config) *Client {
 	}
 	header := cfg.Header.Clone()
 	// The key lives in closures only: whatever prints a Client cannot print it.
-	c.authorize = func(h http.Header, how profile.Auth) {
+	c.authorize = func(h http.Header, p profile.Profile) {
 		for name, values := range header {
 			h[name] = values
 		}
 		switch {
 		case key == "":
-		case how == profile.AuthAPIKey:
+		case p.Auth == profile.AuthAPIKey:
 			h.Set("Api-Key", key)
 		default:
 			h.Set("Authorization", "Bearer "+key)
+		}
+		for name, value := range p.Headers {
+			h.Set(name, value)
 		}
 	}
 	c.clean = func(s string) string { return llm.CleanText(s, secrets...) }
@@ -272,7 +275,7 @@ func (x *exchange) sign(e *llm.Error) {
 	if e.Kind == llm.ErrContext {
 		code = "overflow"
 	}
-	e.Hint = x.dialect.Hints[code]
+	e.Hint = llm.CleanText(x.dialect.Hints[code])
 }
 
 // Models lists the models that the server offers, as it orders them.

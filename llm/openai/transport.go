@@ -207,7 +207,7 @@ func (x *exchange) make(method, path string, body []byte) (*http.Request, error)
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	x.client.authorize(r.Header, x.dialect.Auth)
+	x.client.authorize(r.Header, x.dialect.Profile)
 	r.Header.Set("User-Agent", "vitrine")
 	return r, nil
 }

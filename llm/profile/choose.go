@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/url"
@@ -36,6 +37,25 @@ func (s Set) Names() []string {
 
 // Changed says whether a configuration had a word in it.
 func (s Set) Changed() bool { return len(s.own) > 0 }
+
+// Secrets are the values of a configuration that no message may show.
+func (s Set) Secrets() (values []string) {
+	for _, one := range s.own {
+		all := []rules{one.rules}
+		for _, m := range one.Model {
+			all = append(all, m.rules)
+		}
+		for _, r := range all {
+			values = slices.AppendSeq(slices.AppendSeq(values, maps.Values(r.Headers)), maps.Values(r.Query))
+		}
+	}
+	return values
+}
+
+// Format prints the names alone, whatever the verb: a set may hold secrets.
+func (s Set) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "profiles "+strings.Join(s.Names(), " "))
+}
 
 // Equal says whether two sets hold the same profiles.
 func (s Set) Equal(o Set) bool {

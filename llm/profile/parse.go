@@ -42,6 +42,7 @@ type rules struct {
 	EmptyContent   *Content          `toml:"empty_content"`
 	UserAfterTool  *bool             `toml:"user_after_tool"`
 	Auth           *Auth             `toml:"auth"`
+	Headers        map[string]string `toml:"headers"`
 	Query          map[string]string `toml:"query"`
 	Body           map[string]any    `toml:"body"`
 	CallExtra      map[string]any    `toml:"call_extra"`
@@ -144,6 +145,9 @@ var (
 // reserved are the fields of a request that are not for a profile to set.
 var reserved = []string{"model", "messages", "stream", "tools"}
 
+// ownHeaders are those that a request has anyway.
+var ownHeaders = []string{"content-type", "content-length", "accept", "accept-encoding", "host", "connection", "transfer-encoding", "user-agent"}
+
 // check finds what the types of a profile cannot tell.
 func (s Set) check() (errs []error) {
 	bad := func(name, key, message string) {
@@ -195,6 +199,14 @@ func (r rules) check() map[string]string {
 	for key := range r.Body {
 		if slices.Contains(reserved, key) || !fields.MatchString(key) {
 			bad["body"] = fmt.Sprintf("%q cannot be set here", key)
+		}
+	}
+	for name, value := range r.Headers {
+		if slices.Contains(ownHeaders, strings.ToLower(name)) || !fields.MatchString(name) {
+			bad["headers"] = fmt.Sprintf("%q cannot be set here", name)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			bad["headers"] = fmt.Sprintf("%q must be visible ASCII characters (the value is not shown)", name)
 		}
 	}
 	if r.ContextTokens != nil && *r.ContextTokens < 0 {
@@ -253,6 +265,7 @@ func (r rules) over(p *Profile) {
 	if r.CachedTokens != nil {
 		p.CachedTokens = r.CachedTokens
 	}
+	p.Headers = merged(p.Headers, r.Headers)
 	p.Query = merged(p.Query, r.Query)
 	p.Hints = merged(p.Hints, r.Hints)
 	p.Body = merged(p.Body, raw(r.Body))

@@ -99,7 +99,9 @@ type Profile struct {
 	UserAfterTool bool
 
 	Auth Auth
-	// Query is added to each URL, where the base URL does not have the same name.
+	// Headers are sent with each request, beside what the protocol needs; gateways ask for such. They may be secret.
+	Headers map[string]string
+	// Query is added to each URL, where the base URL does not have the same name. It may be secret.
 	Query map[string]string
 	// Body are fields added to each request, in the order of their names.
 	Body map[string]json.RawMessage

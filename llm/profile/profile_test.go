@@ -3,6 +3,8 @@ package profile
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +176,8 @@ func TestParseErrors(t *testing.T) {
 		"[profile.a]\nbase = 'b'\n[profile.b]\nbase = 'a'\n":     `profile.a.base: it is its own base`,
 		"[profile.a]\nendpoints = ['https://h']\n":               `profile.a.endpoints: "https://h" must be HOST`,
 		"[profile.a]\nbody = { messages = [] }\n":                `profile.a.body: "messages" cannot be set here`,
+		"[profile.a]\nheaders = { Content-Type = 'x' }\n":        `profile.a.headers: "Content-Type" cannot be set here`,
+		"[profile.a]\nheaders = { X = \"a\\nb\" }\n":             `profile.a.headers: "X" must be visible ASCII`,
 		"[profile.a]\ncontext_tokens = -1\n":                     `profile.a.context_tokens: must be a whole number from 0 on`,
 		"[profile.a]\nreasoning_field = 'a b'\n":                 `profile.a.reasoning_field: must be the name of a field`,
 		"[[profile.a.model]]\nauth = 'bearer'\n":                 `profile.a.model: match is missing`,
@@ -206,6 +210,27 @@ func manyProfiles() string {
 		b.WriteString("[profile.p" + itoa(i) + "]\n")
 	}
 	return b.String()
+}
+
+// Headers and queries may be secret: printing a set shows neither.
+func TestSecrets(t *testing.T) {
+	set, err := Parse([]byte("[profile.gw]\nheaders = { X-Gateway-Key = 'secret-1' }\nquery = { key = 'secret-2' }\n[[profile.gw.model]]\nmatch = ['*']\nheaders = { Other = 'secret-3' }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := set.Secrets()
+	slices.Sort(got)
+	if d := cmp.Diff([]string{"secret-1", "secret-2", "secret-3"}, got); d != "" {
+		t.Error(d)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		if s := fmt.Sprintf(verb, set) + fmt.Sprintf(verb, &set) + fmt.Sprintf(verb, struct{ S Set }{set}); strings.Contains(s, "secret") {
+			t.Errorf("%s: %s", verb, s)
+		}
+	}
+	if h := set.Choose("gw", "", "m").Headers; len(h) != 2 || h["X-Gateway-Key"] != "secret-1" {
+		t.Errorf("headers %v", h)
+	}
 }
 
 func TestGlob(t *testing.T) {

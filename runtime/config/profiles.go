@@ -86,5 +86,6 @@ const sampleProfiles = `
 # call_ids = "any"                             # or alnum9
 # text_calls = "tell"                          # or parse: run calls that the server left in the text
 # context_tokens = 32768                       # the model's window
+# headers = { X-Gateway-Key = "..." }          # sent with each request; never shown
 # body = { seed = 7 }                          # fields to add to each request
 `
