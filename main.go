@@ -73,7 +73,7 @@ type wiring struct {
 func (w wiring) program() cli.Program {
 	crash := &cli.Crash{Exit: os.Exit}
 	return cli.Program{
-		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Models: models, Signals: cli.OSSignals, Crash: crash,
+		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Describe: describe, Models: models, Signals: cli.OSSignals, Crash: crash,
 	}
 }
 
@@ -474,6 +474,12 @@ func offers(ctx context.Context, cfg config.Config) (list []ui.ModelOffer, err e
 		list = append(list, o)
 	}
 	return list, offer.Err
+}
+
+// describe tells how the endpoint is spoken to, for doctor.
+func describe(cfg config.Config) [][]string {
+	end := cfg.Endpoint()
+	return endpoint.Describe(at(wire(cfg), cfg, end), end.Model).Facts(cfg.Prices)
 }
 
 // reach asks the endpoint for its list of models, and tells how it is spoken to.

@@ -4,7 +4,6 @@
 package endpoint
 
 import (
-	"net/url"
 	"time"
 
 	"vitrine/llm"
@@ -42,9 +41,5 @@ func New(cfg Config) (client llm.Client, closeIt func()) {
 	limiter := llm.NewLimiter(llm.LimitConfig{Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
 	client = limiter.For(cfg.Wire.BaseURL, client)
 	client = llm.Retry(client, llm.RetryConfig{Max: cfg.Retries, Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
-	host := ""
-	if u, err := url.Parse(cfg.Wire.BaseURL); err == nil { // one that is none fails at the first request, with the reason
-		host = u.Hostname()
-	}
-	return price.Client(client, host, price.Table{Own: cfg.Prices}), wire.Close
+	return price.Client(client, hostOf(cfg.Wire.BaseURL), price.Table{Own: cfg.Prices}), wire.Close
 }

@@ -111,3 +111,25 @@ func TestReach(t *testing.T) {
 		t.Errorf("got %s", d)
 	}
 }
+
+// Doctor tells how a model is spoken to, what the endpoint refused before, and what the model costs by whose word.
+func TestFacts(t *testing.T) {
+	facts := func(base, model string, own map[string]price.Price) string {
+		text := ""
+		for _, f := range Describe(openai.Config{BaseURL: base}, model).Facts(own) {
+			text += f[0] + ": " + f[1] + "\n"
+		}
+		return text
+	}
+	for _, c := range []struct{ base, model, want string }{
+		{"https://api.deepseek.com/v1", "deepseek-chat", "price: $0.28 in, $0.028 cached, $0.42 out for a million tokens, list price of 2025-12"},
+		{"https://api.deepseek.com/v1", "deepseek-chat", "profile: deepseek ("},
+		{"http://127.0.0.1:9/v1", "x", "price: unknown; [price.MODEL] in the configuration file sets it"},
+		{"http://127.0.0.1:9/v1", "mine", "price: $2 in, $2 cached, $3 out for a million tokens, from the configuration file"},
+		{"::", "x", "price: unknown"},
+	} {
+		if got := facts(c.base, c.model, map[string]price.Price{"mine": {Input: 2, Output: 3}}); !strings.Contains(got, c.want) {
+			t.Errorf("%s at %s: %s, want %s", c.model, c.base, got, c.want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vitrine/llm/openai"
+	"vitrine/llm/price"
 	"vitrine/llm/profile"
 )
 
@@ -27,7 +28,8 @@ func Reach(ctx context.Context, wire openai.Config, model string) (string, error
 
 // Description is how a model is spoken to.
 type Description struct {
-	Choice profile.Choice
+	base, model string
+	Choice      profile.Choice
 	// Learned is what the endpoint refused before.
 	Learned []openai.Learned
 }
@@ -38,7 +40,7 @@ func Describe(wire openai.Config, model string) Description {
 	if len(set.Names()) == 0 {
 		set = profile.Builtin()
 	}
-	d := Description{Choice: set.Choose(wire.Profile, wire.BaseURL, model)}
+	d := Description{base: wire.BaseURL, model: model, Choice: set.Choose(wire.Profile, wire.BaseURL, model)}
 	if wire.Memory != nil {
 		d.Learned = wire.Memory.Of(wire.BaseURL, model)
 	}
@@ -52,6 +54,36 @@ func (d Description) String() string {
 		s += fmt.Sprintf("; since %s %s", l.At.Format(time.DateOnly), strings.Join(l.What, ", "))
 	}
 	return s
+}
+
+// Facts are the same for doctor, a name and a text each, with what the model costs; own are prices of the configuration.
+func (d Description) Facts(own map[string]price.Price) [][]string {
+	facts := [][]string{{"profile", fmt.Sprintf("%s (%s)", d.Choice.Name, d.Choice.Why)}}
+	for _, l := range d.Learned {
+		facts = append(facts, []string{"learned", fmt.Sprintf("since %s %s", l.At.Format(time.DateOnly), strings.Join(l.What, ", "))})
+	}
+	p, ok := price.Table{Own: own}.Find(hostOf(d.base), d.model)
+	if !ok {
+		return append(facts, []string{"price", "unknown; [price.MODEL] in the configuration file sets it"})
+	}
+	cached := p.Input
+	if p.Cached != nil {
+		cached = *p.Cached
+	}
+	from := "from the configuration file"
+	if p.AsOf != "" {
+		from = "list price of " + p.AsOf
+	}
+	return append(facts, []string{"price", fmt.Sprintf("$%g in, $%g cached, $%g out for a million tokens, %s", p.Input, cached, p.Output, from)})
+}
+
+// hostOf is the host of an address, empty for what is none.
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "" // it fails at the first request, with the reason
+	}
+	return u.Hostname()
 }
 
 func reach(ctx context.Context, wire openai.Config, p profile.Profile) (string, error) {

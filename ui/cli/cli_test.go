@@ -706,7 +706,7 @@ func TestDoctor(t *testing.T) {
 	for _, want := range []string{
 		"version  v1", "configuration  none: no home", "data           /w/data/sessions.db   5 KB", "trace          /w/data/traces.jsonl", "log            /w/data/vitrine.log",
 		"state  version 1", "gpt-4o-mini", "https://api.openai.com/v1", "set, 25 characters", "120 x 40", "AGENT_MAX_TOOL_ITER is set and is none of ours; did you mean AGENT_MAX_TOOL_ITERS?",
-		"environment LLM_RETRIES",
+		"environment LLM_RETRIES", "profile   generic (nothing fits better)", "price     unknown",
 	} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("doctor lacks %q:\n%s", want, got.out)

@@ -151,6 +151,7 @@ func (c *command) endpoint(ctx context.Context, o *options, cfg config.Config) e
 		rows = append(rows, []string{"endpoint", "none: the built-in offline model; OPENAI_BASE_URL or OPENAI_API_KEY connects one"})
 	} else {
 		rows = append(rows, []string{"endpoint", config.ShownURL(end.BaseURL)}, []string{"key", end.Key.String()})
+		rows = append(rows, c.prog.Describe(cfg)...)
 	}
 	if end.Warning != "" {
 		rows = append(rows, []string{"note", end.Warning})

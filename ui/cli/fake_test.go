@@ -187,6 +187,9 @@ func newBench(t *testing.T) *bench {
 		Inspect: func(context.Context, config.Config) StoreState {
 			return StoreState{Path: "/w/data/sessions.db", Exists: true, Bytes: 4097, Text: "version 1"}
 		},
+		Describe: func(config.Config) [][]string {
+			return [][]string{{"profile", "generic (nothing fits better)"}, {"price", "unknown"}}
+		},
 		Models:  func(context.Context, config.Config) Offer { return b.f.offer },
 		Reach:   func(context.Context, config.Config) (string, error) { return "it answers", nil },
 		Signals: func(f func(Signal)) func() { b.sig = f; return func() {} },
