@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vitrine/tools"
@@ -71,41 +72,114 @@ func approvalText(d trace.ApprovalData) string {
 // screen at most; v shows the rest.
 func (p *page) approveRows(add func([]line.Span, ...line.Span), mark string) {
 	s, d := p.env.style, p.approve.waiting[0]
-	state, what := "APPROVE  ", s.Text(d.Tool)+" "+effectWords(tools.Effect(d.Effect))
+	keys := p.keyRows("")
+	c, room := p.seenCall(d), max(p.lay.h/3-1-len(keys), 0)
+	tool := s.Text(d.Tool)
+	state, what := "APPROVE  ", tool+" "+effectWords(tools.Effect(d.Effect))
 	place := ""
 	if p.question() == questionHeld {
-		state, what = "PAUSED  ", "before "+s.Text(d.Tool)+", "+effectWords(tools.Effect(d.Effect))
+		state, what = "PAUSED  ", "before "+tool+", "+effectWords(tools.Effect(d.Effect))
 		if p.run.step > 0 {
 			place = fmt.Sprintf("step %d ", p.run.step)
 		}
+	}
+	if room <= leastForArguments && len(c.preview) > 0 && c.name != "" {
+		what = tool + " " + c.name // no row is left for it
 	}
 	if d.Of > 1 {
 		place = fmt.Sprintf("%d of %d ", d.Place, d.Of)
 	}
 	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, state),
 		line.Say(theme.Text, what)}, line.Say(theme.Faint, place))
-	keys := p.keyRows("")
-	body := p.approveBody(d)
-	room := max(p.lay.h/3-1-len(keys), 0)
-	for i, spans := range body {
-		if room == 1 && len(body) > 1 {
-			add(spans, line.Say(theme.Faint, fmt.Sprintf("%d more: v ", len(body)-1)))
+	c.draw(add, room)
+	for _, k := range keys {
+		add(k)
+	}
+}
+
+// leastForArguments is how many rows a preview takes alone.
+const leastForArguments = 2
+
+// seenCall is what there is to see of a call that waits: rows of its arguments, and rows of what the tool says that it would do.
+type seenCall struct {
+	args    [][]line.Span
+	whole   [][]line.Span // those of args that show an argument to its end
+	name    string        // the first argument that is shown to its end
+	preview [][]line.Span
+	head    string // the preview's first line, where that is not a line of the diff
+	first   int    // the row of the preview in which the first change is
+}
+
+// draw shows as much as there is room for: all, or of the arguments what is short, and of a preview what begins at its first
+// change. What is not shown is told.
+func (c seenCall) draw(add func([]line.Span, ...line.Span), room int) {
+	all := len(c.args) + len(c.preview)
+	if all <= room || len(c.preview) == 0 {
+		drawRows(add, append(slices.Clone(c.args), c.preview...), room)
+		return
+	}
+	changes := c.preview[c.first:]
+	if room <= leastForArguments {
+		for i, spans := range changes[:min(room, len(changes))] {
+			if i > 0 {
+				add(spans)
+				continue
+			}
+			add(spans, line.Say(theme.Faint, fmt.Sprintf("%d more: v ", all-min(room, len(changes)))))
+		}
+		return
+	}
+	lead := c.whole[:min(room/3, len(c.whole))]
+	drawRows(add, lead, len(lead))
+	room -= len(lead)
+	if above := len(c.args) - len(lead) + c.first; above > 0 {
+		text := "   "
+		if c.head != "" && c.first > 0 {
+			text, above = text+c.head, above-1
+		}
+		var told []line.Span
+		if above > 0 {
+			told = append(told, line.Say(theme.Faint, rowCount(above)+" above: v "))
+		}
+		add([]line.Span{line.Say(theme.Faint, text)}, told...)
+		room--
+	}
+	drawRows(add, changes, room)
+}
+
+// drawRows shows rows from the top, and says how many more there are.
+func drawRows(add func([]line.Span, ...line.Span), rows [][]line.Span, room int) {
+	for i, spans := range rows {
+		if room == 1 && len(rows) > 1 {
+			add(spans, line.Say(theme.Faint, fmt.Sprintf("%d more: v ", len(rows)-1)))
 			break
 		}
-		if i == room-1 && len(body) > room {
-			add([]line.Span{line.Say(theme.Faint, fmt.Sprintf("   %d more rows: v shows all", len(body)-i))})
+		if i == room-1 && len(rows) > room {
+			add([]line.Span{line.Say(theme.Faint, fmt.Sprintf("   %s: v shows all", moreRows(len(rows)-i)))})
 			break
 		}
 		if i < room {
 			add(spans)
 		}
 	}
-	for _, k := range keys {
-		add(k)
-	}
 }
 
-func (p *page) approveBody(d trace.ApprovalData) [][]line.Span {
+func rowCount(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+func moreRows(n int) string {
+	if n == 1 {
+		return "1 more row"
+	}
+	return fmt.Sprintf("%d more rows", n)
+}
+
+// seenCall makes the rows of a call.
+func (p *page) seenCall(d trace.ApprovalData) seenCall {
 	const indent = "   "
 	s := p.env.style
 	args := arguments(d.Arguments)
@@ -114,37 +188,68 @@ func (p *page) approveBody(d trace.ApprovalData) [][]line.Span {
 		column = min(max(column, s.Metrics.Width(s.Text(a.name))), 16)
 	}
 	room := max(p.lay.w-len(indent)-column-3, 8)
-	var body [][]line.Span
+	var c seenCall
 	for _, a := range args {
 		var rows []string
 		for _, part := range strings.Split(a.value, "\n") {
 			rows = append(rows, s.Metrics.Wrap(s.Text(part), room)...)
 		}
-		if d.Preview != "" && len(rows) > 1 { // the preview tells it better
+		whole := len(rows) == 1
+		if d.Preview != "" && !whole && len(rows) > 0 { // the preview tells it better
 			rows = []string{s.Metrics.Fit(rows[0], room-1) + s.Theme.Glyphs.Cut}
 		}
 		name := s.Text(a.name)
 		for _, r := range rows {
-			body = append(body, []line.Span{line.Say(theme.Faint, indent+s.Metrics.Fit(name, column)+"  "), line.Say(theme.Text, r)})
+			row := []line.Span{line.Say(theme.Faint, indent+s.Metrics.Fit(name, column)+"  "), line.Say(theme.Text, r)}
+			c.args = append(c.args, row)
+			if whole {
+				c.whole = append(c.whole, row)
+				if c.name == "" {
+					c.name = r
+				}
+			}
 			name = ""
 		}
 	}
 	if d.Preview == "" {
-		return body
+		return c
 	}
-	for _, l := range strings.Split(paint.RevealLines(strings.TrimRight(d.Preview, "\n")), "\n") {
+	raw := strings.TrimRight(d.Preview, "\n")
+	signs := strings.Split(raw, "\n") // lines stay lines when they are revealed
+	found := false
+	for i, l := range strings.Split(paint.RevealLines(raw), "\n") {
 		role := theme.Text
-		switch sign := strings.TrimLeft(l, " 0123456789"); {
-		case strings.HasPrefix(sign, "+"):
+		switch sign, ofDiff := diffSign(signs[i]); {
+		case sign == '+':
 			role = theme.Accent
-		case strings.HasPrefix(sign, "-"):
+		case sign == '-':
 			role = theme.Error
+		case i == 0 && !ofDiff:
+			c.head = s.Text(l)
+		}
+		if role != theme.Text && !found {
+			found, c.first = true, len(c.preview)
 		}
 		for _, r := range s.Metrics.Wrap(s.Text(l), max(p.lay.w-len(indent)-1, 8)) {
-			body = append(body, []line.Span{line.Say(role, indent+r)})
+			c.preview = append(c.preview, []line.Span{line.Say(role, indent+r)})
 		}
 	}
-	return body
+	return c
+}
+
+// diffSign is the sign of a numbered line of a diff: + - or a blank, in the column behind the number. What the line says may
+// begin with a sign too, and has no say here. ok is false for what is no such line.
+func diffSign(l string) (sign byte, ok bool) {
+	l = strings.TrimLeft(l, " ")
+	rest := strings.TrimLeft(l, "0123456789")
+	if rest == l || len(rest) < 2 || rest[0] != ' ' || len(rest) > 2 && rest[2] != ' ' {
+		return 0, false
+	}
+	switch rest[1] {
+	case '+', '-', ' ':
+		return rest[1], true
+	}
+	return 0, false
 }
 
 // outcomeRow asks what became of a call.
