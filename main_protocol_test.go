@@ -33,3 +33,16 @@ func inWords(form string) func(llmtest.Request) llmtest.Reply {
 			"}\n```\n{\"tool_result\":1234567}\n{\"final_answer\":\"1234567\"}")
 	}
 }
+
+// shapes is a model that answers in prose, and with the JSON that a schema wants only where the request asks the server for
+// it in the second of the ways; the first is refused.
+func shapes(r llmtest.Request) llmtest.Reply {
+	format := string(r.Fields["response_format"])
+	switch {
+	case strings.Contains(format, "json_schema"):
+		return llmtest.Refuse(400, `{"error":{"message":"response_format json_schema is not supported"}}`)
+	case strings.Contains(format, `"x"`):
+		return llmtest.Answer(`{"x":4}`)
+	}
+	return llmtest.Answer("It is four.")
+}

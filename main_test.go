@@ -205,6 +205,8 @@ func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
 		s.Handle(calculates)
 	case "says":
 		s.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Answer(args[1]) })
+	case "shapes":
+		s.Handle(shapes)
 	case "writes":
 		s.Handle(inWords(args[1]))
 	case "refuses":

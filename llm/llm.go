@@ -79,6 +79,15 @@ type Request struct {
 	Temperature *float64
 	// MaxTokens bounds the reply; 0 leaves it to the server.
 	MaxTokens int
+	// Schema is the shape that the reply's text shall have, as far as the server can see to it: whoever asks checks the reply.
+	// Nil is any text.
+	Schema *Schema
+}
+
+// Schema is a JSON schema with a name of letters, digits, - and _.
+type Schema struct {
+	Name string
+	JSON json.RawMessage
 }
 
 // Usage is what the provider reported, in tokens; nil is unknown, never zero in its place.

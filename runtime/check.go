@@ -62,6 +62,11 @@ func (c *Checks) text(answer string) string {
 	if re, err := regexp.Compile(c.Regexp); err == nil && !re.MatchString(answer) {
 		return fmt.Sprintf("it has to match the regular expression %s", c.Regexp)
 	}
+	return c.shape(answer)
+}
+
+// shape says what is wrong with an answer as far as the schema tells.
+func (c *Checks) shape(answer string) string {
 	schema, err := c.schema()
 	if err != nil || schema == nil {
 		return ""
@@ -135,7 +140,19 @@ func (r *run) rejection(c *Checks) (string, error) {
 			}
 		}
 	}
+	r.misshapen = r.misshapen || c.shape(r.reply.text) != ""
 	return c.text(r.reply.text), nil
+}
+
+// shape is the schema that the model's server is asked to hold the next reply to. Many servers cannot have both tools and a
+// schema, and a schema keeps some from calling tools at all; so in a run with tools it is asked for only when an answer did not
+// have it.
+func (r *run) shape() *llm.Schema {
+	c := r.row.Versions.Checks
+	if c == nil || len(c.Schema) == 0 || len(r.s.eng.specs) > 0 && !r.misshapen {
+		return nil
+	}
+	return &llm.Schema{Name: "answer", JSON: c.Schema}
 }
 
 // sendBack stores the request to pass the check, or gives up after maxRejections.

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/trace"
 )
 
@@ -65,6 +68,46 @@ func TestChecks(t *testing.T) {
 				t.Errorf("%d turns: a request to repair counts as one", n)
 			}
 			b.checkHistory("s")
+		})
+	}
+}
+
+// The server is asked for the schema when nothing stands against it: at once in a run without tools, and with tools only after
+// an answer that did not have it, and not for one that lacked something else.
+func TestSchemaIsAskedOfTheServer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tools  bool
+		checks runtime.Checks
+		steps  []scripted.Step
+		want   []bool
+	}{
+		"without tools": {false, runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text(`{"x":1}`)}, []bool{true}},
+		"with tools":    {true, runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text(`{"x":1}`)}, []bool{false}},
+		"misshapen": {true, runtime.Checks{Schema: pointSchema}, []scripted.Step{scripted.Text("one"), scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"a"}`}), scripted.Text(`{"x":1}`)},
+			[]bool{false, true, true}},
+		"another check": {true, runtime.Checks{Schema: pointSchema, Regexp: "7"}, []scripted.Step{scripted.Text(`{"x":1}`), scripted.Text(`{"x":7}`)}, []bool{false, false}},
+		"no schema":     {false, runtime.Checks{Regexp: "7"}, []scripted.Step{scripted.Text("1"), scripted.Text("7")}, []bool{false, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, tc.steps...)
+			b.cfg.Checks = &tc.checks
+			if !tc.tools {
+				b.cfg.Registry = tools.NewRegistry()
+			}
+			b.run(func(ctx context.Context) {
+				if end := b.ask(ctx, "s", "go"); end.State != "succeeded" {
+					t.Errorf("end = %+v", end)
+				}
+			})
+			var got []bool
+			for _, r := range b.model.Requests() {
+				if got = append(got, r.Schema != nil); r.Schema != nil && (r.Schema.Name != "answer" || string(r.Schema.JSON) != string(pointSchema)) {
+					t.Errorf("schema %+v", r.Schema)
+				}
+			}
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Error(d)
+			}
 		})
 	}
 }

@@ -59,6 +59,11 @@ func TestFoldKeepsTheFact(t *testing.T) {
 		}
 	})
 	reqs := b.model.Requests()
+	for _, r := range reqs {
+		if asksSummary(r) != (r.Schema != nil) {
+			t.Errorf("schema %v of %q", r.Schema, r.Messages[0].Content)
+		}
+	}
 	last := reqs[len(reqs)-1]
 	raw, inMemory := 0, false
 	for _, m := range last.Messages {

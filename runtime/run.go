@@ -49,6 +49,7 @@ type run struct {
 	unavailable map[string]int
 	used        map[string]bool // tools that succeeded in this run
 	rejected    string          // why the answer did not pass its checks
+	misshapen   bool            // an answer did not have the schema
 	// rejections counts answers that went back; answerN is the stored answer that the run may end with.
 	rejections int
 	answerN    int64

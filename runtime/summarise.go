@@ -113,7 +113,7 @@ func (f *folder) chunk(old prompt.Summary, messages []json.RawMessage) (prompt.S
 	if err != nil {
 		return prompt.Summary{}, err
 	}
-	req := llm.Request{Model: f.model, Temperature: f.s.eng.cfg.Limits.Temperature, Messages: []llm.Message{
+	req := llm.Request{Model: f.model, Temperature: f.s.eng.cfg.Limits.Temperature, Schema: prompt.SummarySchema(), Messages: []llm.Message{
 		{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: f.s.eng.cfg.Summarize},
 		{Role: llm.RoleUser, Kind: llm.KindUser, Content: string(data)},
 	}}

@@ -90,6 +90,8 @@ type lesson struct {
 	habits   habits
 	endpoint bool
 	what     string
+	// unshaped says that only this schema was refused, which is nothing to remember.
+	unshaped bool
 }
 
 // adapt gives what a refusal teaches, and whether it taught anything: then the request is worth sending again.
@@ -107,6 +109,10 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 	switch {
 	case d.StreamUsage && d.sends(fieldStreamOptions) && (names(fieldStreamOptions) || names("include_usage")):
 		return drop(fieldStreamOptions, true)
+	case d.format(req) != "" && hasAny(words, "invalid schema", "invalid json schema", "schema conversion", "unsupported schema"):
+		return lesson{what: "the reply is asked for without this schema", unshaped: true}, true
+	case d.format(req) != "" && refusesFormat(names):
+		return drop(d.format(req), false)
 	case names("reasoning") && !d.learned.Settled:
 		if l, ok := d.think(words, req); ok {
 			return l, true

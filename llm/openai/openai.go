@@ -166,7 +166,11 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 		if !ok {
 			return refused.what
 		}
-		c.memory.learn(where, req.Model, l)
+		if l.unshaped {
+			req.Schema = nil
+		} else {
+			c.memory.learn(where, req.Model, l)
+		}
 		c.pend(noteLearned(c.base.Host, l, refused.what))
 	}
 }

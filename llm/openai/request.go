@@ -22,6 +22,7 @@ type wireTail struct {
 	Temperature         *float64       `json:"temperature,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	ResponseFormat      *wireFormat    `json:"response_format,omitempty"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
 }
@@ -156,7 +157,7 @@ func encode(req llm.Request, d dialect) ([]byte, error) {
 
 // tail is what stands behind the messages.
 func (d dialect) tail(req llm.Request) wireTail {
-	w := wireTail{Stream: true}
+	w := wireTail{Stream: true, ResponseFormat: d.wireFormat(req)}
 	if d.Temperature && d.sends(fieldTemperature) {
 		w.Temperature = req.Temperature
 	}

@@ -40,7 +40,7 @@ func rewrite(req llm.Request, form Form) llm.Request {
 	} else {
 		w.out = slices.Insert(w.out, 0, llm.Message{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: rules})
 	}
-	req.Messages, req.Tools = w.out, nil
+	req.Messages, req.Tools, req.Schema = w.out, nil, nil // a grammar of the reply would forbid the form
 	return req
 }
 

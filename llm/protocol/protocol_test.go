@@ -352,7 +352,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func history() llm.Request {
-	return llm.Request{Model: "m", Tools: tools(), Messages: []llm.Message{
+	return llm.Request{Model: "m", Tools: tools(), Schema: &llm.Schema{Name: "answer", JSON: json.RawMessage(`{}`)}, Messages: []llm.Message{
 		{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: "You are a test."},
 		{Role: llm.RoleSystem, Kind: llm.KindMemory, Content: "memory"},
 		{Role: llm.RoleUser, Kind: llm.KindUser, Content: "hi"},
@@ -394,6 +394,9 @@ func TestHistoryAsText(t *testing.T) {
 			t.Errorf("%s:\n%s", form, d)
 		}
 		first := got.Messages[0].Content
+		if got.Schema != nil {
+			t.Errorf("%s: a schema of the reply would forbid the form", form)
+		}
 		if got.Tools != nil || !strings.HasPrefix(first, "You are a test.\n\nHow you call tools") {
 			t.Errorf("%s: tools %v, system message %q", form, got.Tools, first)
 		}

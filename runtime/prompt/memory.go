@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"vitrine/llm"
 )
 
 // SummaryEntries is how many entries a field of a summary holds at most; MaxEntry bounds one of them, in characters.
@@ -88,6 +90,14 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 
 // ErrBadSummary is a summary that is none; its text says why.
 var ErrBadSummary = errors.New("not a summary")
+
+// SummarySchema is the shape of a summary for servers that can hold a reply to one. ParseSummary checks it in any case.
+func SummarySchema() *llm.Schema {
+	const lists = `{"type":"object","properties":{"goals":{"type":"array","items":{"type":"string"}},"facts":{"type":"array","items":{"type":"string"}},` +
+		`"todos":{"type":"array","items":{"type":"string"}},"unresolved":{"type":"array","items":{"type":"string"}}},` +
+		`"required":["goals","facts","todos","unresolved"],"additionalProperties":false}`
+	return &llm.Schema{Name: "summary", JSON: json.RawMessage(lists)}
+}
 
 // ParseSummary reads what a model gave as a summary: one JSON object with the four lists of strings, in a code fence and behind a thought at most.
 // Anything else is ErrBadSummary: text, a tool call written as text, wrong types, unknown fields, nothing at all. Entries are
