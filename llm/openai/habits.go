@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 
 	"vitrine/llm"
 	"vitrine/llm/profile"
@@ -106,6 +107,11 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 	drop := func(field string, endpoint bool) (lesson, bool) {
 		return lesson{habits: habits{}.without(field), endpoint: endpoint, what: field + " is left out"}, true
 	}
+	for _, field := range d.added() { // first, since their names may hold words that mean something else below
+		if strings.HasPrefix(f.param, field) || refusedByName(words, f.code, field) {
+			return drop(field, true)
+		}
+	}
 	switch {
 	case d.StreamUsage && d.sends(fieldStreamOptions) && (names(fieldStreamOptions) || names("include_usage")):
 		return drop(fieldStreamOptions, true)
@@ -124,12 +130,19 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 	case req.MaxTokens > 0 && d.limit() != profile.LimitNone && unsupported(words, f.code) && (names("max_tokens") || names("max_completion_tokens")):
 		return d.otherLimit(), true
 	}
-	for _, field := range d.added() {
-		if names(field) {
-			return drop(field, true)
-		}
-	}
 	return lesson{}, false
+}
+
+// refusedByName says whether a message refuses a field. A name that is a word of the language, such as user, must stand
+// alone in a message that speaks of something unknown.
+func refusedByName(words, code, field string) bool {
+	if strings.Contains(field, "_") {
+		return strings.Contains(words, field)
+	}
+	if !unsupported(words, code) {
+		return false
+	}
+	return slices.Contains(strings.FieldsFunc(words, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), field)
 }
 
 // think changes what is sent of the reasoning. A server that misses it gets it, then in every message; one that does not

@@ -198,3 +198,34 @@ func TestAddedFieldsAreDropped(t *testing.T) {
 		t.Errorf("sent %s, then %s", requests[0].Body, requests[3].Body)
 	}
 }
+
+// A message that names a field by chance drops nothing, and a field whose name holds another word is not taken for that.
+func TestWhichFieldIsMeant(t *testing.T) {
+	set, err := profile.Parse([]byte("[profile.mine]\nbody = { user = 'u', reasoning_effort = 'low' }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for message, want := range map[string]string{
+		"the last message must be from the user":     "",
+		"user: not supported":                        "user is left out",
+		"unknown field 'user'":                       "user is left out",
+		"unknown role superuser":                     "",
+		"reasoning_effort is not supported here":     "reasoning_effort is left out",
+		"Unrecognized request argument: users_query": "",
+	} {
+		srv := llmtest.NewServer()
+		c := New(Config{BaseURL: srv.URL(), Profiles: set, Profile: "mine"})
+		refusal, _ := json.Marshal(map[string]any{"error": map[string]any{"message": message}})
+		srv.Push(llmtest.Refuse(400, string(refusal)), llmtest.Answer("ok"))
+		_, err := ask(t, c)
+		got := ""
+		for _, l := range c.memory.List() {
+			got += strings.Join(l.What, ", ")
+		}
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: learned %q, want %q (%v)", message, got, want, err)
+		}
+		c.Close()
+		srv.Close()
+	}
+}

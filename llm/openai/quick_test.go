@@ -64,7 +64,7 @@ func TestShortWay(t *testing.T) {
 		`{"choices":[{"delta":{"content":"世界 👩‍👩‍👧","role":null}}],"created":7}`, `{ "choices" : [ { "delta" : { "content" : "x" } } ] }`, `{"choices":[{"delta":{"content":"x"}}],"a\u0062":1}`, `{"choices":[{"delta":{"content":["x"]}}]}`,
 	} {
 		for _, before := range []string{head, odd} {
-			both(t, data(head, before, odd, odd, strings.Replace(odd, "x", "longer x", 1), head, end, "[DONE]"))
+			both(t, data(head, before, odd, odd, strings.Replace(odd, "x", "longer x", 1), strings.Replace(odd, "x", "\xffx", 1), head, end, "[DONE]"))
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) { both(t, drawStream(t)) })
