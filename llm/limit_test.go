@@ -217,6 +217,21 @@ func TestGateConsumerLeaves(t *testing.T) {
 	})
 }
 
+// A request that ends without a word keeps no place in a narrow gate.
+func TestGateSilentEnd(t *testing.T) {
+	inSim(func(sim *clock.Sim) {
+		silent := &fake{replies: []func(context.Context, func(llm.Chunk, error) bool){
+			fails(rate(0)), func(context.Context, func(llm.Chunk, error) bool) {}, says("ok"),
+		}}
+		limiter := limiterOf(sim)
+		for i, want := range []string{"", "", "ok"} {
+			if r, _ := tab(t.Context(), limiter.For("h", silent), "a"); r.Text != want || i == 2 && len(r.Retries) > 0 {
+				t.Errorf("%d: %+v", i, r)
+			}
+		}
+	})
+}
+
 // What closes the gate and what does not.
 func TestWhatClosesTheGate(t *testing.T) {
 	for name, c := range map[string]struct {
