@@ -120,6 +120,30 @@ func TestB077WhatIsRetried(t *testing.T) {
 	}
 }
 
+// B110: a server that reports tokens only when it is asked to is asked to; one that refuses to be asked is asked once.
+func TestB110UsageIsAskedFor(t *testing.T) {
+	for refuses, want := range map[bool]int{false: 1, true: 2} {
+		srv, c := serve(t)
+		srv.Handle(func(r llmtest.Request) llmtest.Reply {
+			asked := strings.Contains(string(r.Fields["stream_options"]), `"include_usage":true`)
+			switch {
+			case asked && refuses:
+				return llmtest.Refuse(400, `{"error":{"message":"Unknown parameter: stream_options"}}`)
+			case asked:
+				return llmtest.Stream(llmtest.Text("ok"), llmtest.Finish("stop"), llmtest.Usage(9, 1, -1), llmtest.DoneMark())
+			}
+			return llmtest.Stream(llmtest.Text("ok"), llmtest.Finish("stop"), llmtest.DoneMark())
+		})
+		reply, err := ask(t, c)
+		if err != nil || len(srv.Requests()) != want || (reply.Usage.Prompt == nil) != refuses {
+			t.Errorf("refuses %v: %+v, %v after %d requests", refuses, reply.Usage, err, len(srv.Requests()))
+		}
+		if _, err := ask(t, c); err != nil || len(srv.Requests()) != want+1 {
+			t.Errorf("refuses %v: %v, %d requests", refuses, err, len(srv.Requests()))
+		}
+	}
+}
+
 // B106: none of the ways in which models write calls is run; each is told of. What only looks like one is an answer.
 func TestB106TextIsNotRun(t *testing.T) {
 	for text, told := range map[string]bool{

@@ -133,7 +133,7 @@ func TestReasoningIsKept(t *testing.T) {
 	}
 }
 
-// What goes back in which dialect.
+// What goes back in which dialect. B107: the field keeps its name, or gets the one that the profile says.
 func TestDialects(t *testing.T) {
 	mine := said("t")
 	mine.Extra = json.RawMessage(`{"reasoning":"r","vitrine_origin":"h","other":1}`)

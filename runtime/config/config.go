@@ -234,8 +234,19 @@ func Load(in Inputs) (Config, error) {
 	return cfg, nil
 }
 
-// Values tells what holds and where it came from, in the table's order.
-func (c Config) Values() []Value { return append([]Value(nil), c.values...) }
+// Values tells what holds and where it came from, in the table's order. A profile that nobody named is the one that the
+// endpoint chooses.
+func (c Config) Values() []Value {
+	values := append([]Value(nil), c.values...)
+	end := c.Endpoint()
+	for i, v := range values {
+		if v.Name == "LLM_PROFILE" && c.Profile == "" && end.Kind != Offline {
+			chosen := c.profiles().Choose("", end.BaseURL, end.Model)
+			values[i].Text, values[i].Source.Place = chosen.Name, chosen.Why
+		}
+	}
+	return values
+}
 
 // UserName cleans a login name into a user: the part behind a domain, without characters that a session id may not hold.
 func UserName(login string) string {

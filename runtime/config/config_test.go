@@ -299,6 +299,26 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
+// What is shown of a profile that nobody named is the one that the endpoint chooses.
+func TestProfileShown(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{nil, "- default"},
+		{[]string{"OPENAI_BASE_URL=http://localhost:11434/v1"}, "ollama default by the endpoint :11434"},
+		{[]string{"OPENAI_BASE_URL=http://localhost:11434/v1", "LLM_PROFILE=vllm"}, "vllm environment LLM_PROFILE"},
+		{[]string{"OPENAI_API_KEY=sk-1"}, "openai default by the endpoint api.openai.com"},
+		{[]string{"OPENAI_BASE_URL=http://h/v1"}, "generic default no profile knows this endpoint"},
+	} {
+		for _, v := range load(t, Inputs{Environ: c.env}).Values() {
+			if got := v.Text + " " + v.Source.String(); v.Name == "LLM_PROFILE" && got != c.want {
+				t.Errorf("%v: %q, want %q", c.env, got, c.want)
+			}
+		}
+	}
+}
+
 func TestEnvExampleIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", ".env.example")
 	if os.Getenv("VITRINE_UPDATE_SAMPLES") != "" {

@@ -37,10 +37,7 @@ func setProfiles(cfg *Config, in Inputs) (errs []error) {
 	if cfg.Profile == "" {
 		return nil
 	}
-	names := cfg.Profiles.Names()
-	if len(names) == 0 {
-		names = profile.Builtin().Names()
-	}
+	names := cfg.profiles().Names()
 	if !slices.Contains(names, cfg.Profile) {
 		place := ""
 		for _, v := range cfg.values {
@@ -51,6 +48,14 @@ func setProfiles(cfg *Config, in Inputs) (errs []error) {
 		errs = append(errs, &Error{Name: "LLM_PROFILE", Value: cfg.Profile, Place: place, Allowed: "must be one of " + strings.Join(names, ", ")})
 	}
 	return errs
+}
+
+// profiles are those that there are.
+func (c Config) profiles() profile.Set {
+	if len(c.Profiles.Names()) == 0 {
+		return profile.Builtin()
+	}
+	return c.Profiles
 }
 
 // profileErrors turns the faults of profiles into ours. What is no TOML at all was told before.
