@@ -264,7 +264,7 @@ func TestNewerDatabase(t *testing.T) {
 		for _, args := range [][]string{{"run", "--session", "s", "hi"}, {"sessions"}, {"trace", "s"}, {"doctor"}} {
 			began := time.Now()
 			r := vitrine(dir, args...).run(t)
-			if r.code != 2 || !strings.Contains(r.stderr, "4711") || !strings.Contains(r.stderr, " 1") || !strings.Contains(r.stderr, path) || strings.Count(r.stderr, "\n") != 1 {
+			if r.code != 2 || !strings.Contains(r.stderr, "4711") || !strings.Contains(r.stderr, "knows versions up to ") || !strings.Contains(r.stderr, path) || strings.Count(r.stderr, "\n") != 1 {
 				t.Errorf("%v: %+v", args, r)
 			}
 			if cpu := r.state.UserTime() + r.state.SystemTime(); cpu > time.Second {

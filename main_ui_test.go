@@ -556,7 +556,7 @@ func TestQueuedInputSurvivesAKill(t *testing.T) {
 		if got := q.model.users(); len(got) > 0 {
 			t.Errorf("sent without being asked: %q", got)
 		}
-		q.Press(key)
+		q.Press(key, "enter")
 		q.wait("three")
 		q.done()
 		q.seesNot("queued", "INTERRUPTED")
@@ -665,12 +665,12 @@ func TestKilledAndAskedAbout(t *testing.T) {
 			q.Advance(600 * time.Millisecond)
 			if i%2 == 0 {
 				resumed++
-				q.Press("y")
+				q.Press("y", "enter")
 				q.done()
 				q.sees("66")
 			} else {
 				given++
-				q.Press("x")
+				q.Press("x", "enter")
 				q.until("the end of the question", func(s demo.Screen) bool { return !s.Has("INTERRUPTED") })
 				q.wait("[interrupted]")
 			}
