@@ -108,7 +108,7 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 		return lesson{habits: habits{}.without(field), endpoint: endpoint, what: field + " is left out"}, true
 	}
 	for _, field := range d.added() { // first, since their names may hold words that mean something else below
-		if strings.HasPrefix(f.param, field) || refusedByName(words, f.code, field) {
+		if within(f.param, field) || refusedByName(words, f.code, field) {
 			return drop(field, true)
 		}
 	}
@@ -131,6 +131,12 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 		return d.otherLimit(), true
 	}
 	return lesson{}, false
+}
+
+// within says whether a parameter is a field or a part of one.
+func within(param, field string) bool {
+	rest, ok := strings.CutPrefix(param, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // refusedByName says whether a message refuses a field. A name that is a word of the language, such as user, must stand

@@ -212,10 +212,14 @@ func TestWhichFieldIsMeant(t *testing.T) {
 		"unknown role superuser":                     "",
 		"reasoning_effort is not supported here":     "reasoning_effort is left out",
 		"Unrecognized request argument: users_query": "",
+		"bad value|user":                             "user is left out",
+		"bad value|user.name":                        "user is left out",
+		"bad value|users":                            "",
 	} {
+		message, param, _ := strings.Cut(message, "|")
 		srv := llmtest.NewServer()
 		c := New(Config{BaseURL: srv.URL(), Profiles: set, Profile: "mine"})
-		refusal, _ := json.Marshal(map[string]any{"error": map[string]any{"message": message}})
+		refusal, _ := json.Marshal(map[string]any{"error": map[string]any{"message": message, "param": param}})
 		srv.Push(llmtest.Refuse(400, string(refusal)), llmtest.Answer("ok"))
 		_, err := ask(t, c)
 		got := ""

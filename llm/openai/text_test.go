@@ -133,6 +133,14 @@ func TestReasoningIsKept(t *testing.T) {
 	}
 }
 
+// Notes are clean whatever a model calls its tools; Record checks it.
+func TestNotesAreClean(t *testing.T) {
+	reply := whole(t, deltas(entry(0, "c1", "\x1b[31mread\x07_file\u202e", `{"path":"half`)))
+	if len(reply.Notes) != 1 || reply.Notes[0].Message != "the arguments of read_file end in the middle" {
+		t.Errorf("notes %+v", reply.Notes)
+	}
+}
+
 // What goes back in which dialect. B107: the field keeps its name, or gets the one that the profile says.
 func TestDialects(t *testing.T) {
 	mine := said("t")
