@@ -62,10 +62,19 @@ func TestShortWay(t *testing.T) {
 		`{"choices":[{"delta":{"tool_calls":null,"content":"x"}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":null}}]}}]}`, `{"choices":[{"delta":{"content":null}}]}`, `{"choices":[{}]}`, `{"choices":[]}`,
 		`{"choices":[{"delta":{"content":"x","refusal":"r"}}]}`, `{"choices":[{"delta":{"content":"x","extra_content":{"a":1}}}]}`, "{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}", `{"choices":[{"delta":{"content":"<think>"}}]}`,
 		`{"choices":[{"delta":{"content":"世界 👩‍👩‍👧","role":null}}],"created":7}`, `{ "choices" : [ { "delta" : { "content" : "x" } } ] }`, `{"choices":[{"delta":{"content":"x"}}],"a\u0062":1}`, `{"choices":[{"delta":{"content":["x"]}}]}`,
+		`{"choices":[{"delta":{"content":"x"}}],"choices":[{"delta":{}}]}`, `{"choices":[{"delta":{"content":"x"},"delta":{"role":"r"}}]}`, `{"choices":[{"index":1,"index":0,"delta":{"content":"x"}}]}`,
+		`{"choices":[{"delta":{"content":"x","content":null}}]}`, `{"choices":[{"finish_reason":"stop","finish_reason":null,"delta":{"content":"x"}}]}`, `{"usage":null,"usage":null,"choices":[{"delta":{"content":"x"}}]}`,
 	} {
 		for _, before := range []string{head, odd} {
-			both(t, data(head, before, odd, odd, strings.Replace(odd, "x", "longer x", 1), strings.Replace(odd, "x", "\xffx", 1), head, end, "[DONE]"))
+			both(t, data(head, before, odd, odd, strings.Replace(odd, "x", "longer x", 1), strings.Replace(odd, "x", "\xff\xfex", 1), head, end, "[DONE]"))
 		}
+	}
+	const call = `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`
+	for _, args := range []string{"\xff\xfe", "x", "", `\"`, `\ud83d`, "\xf0\x9f", "世"} {
+		event := `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"` + args + `"}}]}}]}`
+		plain := `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"y"}}]}}]}`
+		twice := `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"a"},"function":{"arguments":"b"}}]}}]}`
+		both(t, data(head, call, plain, plain, event, event, plain, twice, plain, end, "[DONE]"))
 	}
 	rapid.Check(t, func(t *rapid.T) { both(t, drawStream(t)) })
 }
