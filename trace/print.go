@@ -143,7 +143,7 @@ func about(n *Node) string {
 	}
 	switch {
 	case n.Kind == KindRun && n.Open():
-		say("not ended")
+		say("not ended: run " + n.ID)
 	case n.Status == Waiting && n.Outcome == "":
 		say("waits")
 	}

@@ -162,9 +162,9 @@ func TestTreeWhileItHappens(t *testing.T) {
 		}
 		return printed(t, tree)
 	}
-	equal(t, shown(State, 1), lines("… turn 7     0 ms    What do 12 workers cost?  not ended", "  … context  0 ms"))
+	equal(t, shown(State, 1), lines("… turn 7     0 ms    What do 12 workers cost?  not ended: run run-1", "  … context  0 ms"))
 	equal(t, shown(Delta, 1), lines(
-		"… turn 7           200 ms  ~3.0k  What do 12 workers cost?  not ended",
+		"… turn 7           200 ms  ~3.0k  What do 12 workers cost?  not ended: run run-1",
 		"  ✓ context          8 ms",
 		"  … step 1         192 ms  ~3.0k",
 		"    … gpt-4o-mini  192 ms  ~3.0k  first token 192 ms",
@@ -269,7 +269,7 @@ func TestTreeOfUnhappyRuns(t *testing.T) {
 			(&script{run: "r", turn: 1}).in(1).at(0, ToolCallData{ID: "a", CallID: "x", Tool: "rm", Arguments: json.RawMessage(`{}`), RawArguments: "{bad", Status: "pending"}).
 				at(1, ApprovalData{Phase: "asked", CallID: "x", Tool: "rm"}).
 				at(1, StateData{State: "waiting_approval"}),
-			lines("? turn 1    1 ms    not ended", "  … step 1  1 ms", "    ? rm    1 ms    {bad  waits for you"),
+			lines("? turn 1    1 ms    not ended: run r", "  … step 1  1 ms", "    ? rm    1 ms    {bad  waits for you"),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) { equal(t, printed(t, treeOf(c.s.events...)), c.want) })
@@ -301,7 +301,7 @@ func TestRepairAndResume(t *testing.T) {
 		at(40, ToolResultData{ID: "x", Tool: "t", Status: "unknown", DurationMS: 4})
 	tree := treeOf(s.events...)
 	equal(t, printed(t, tree), lines(
-		"… turn 1     40 ms    not ended",
+		"… turn 1     40 ms    not ended: run r",
 		"  ✓ context   5 ms",
 		"  ✓ step 1   35 ms",
 		"    ✓ m       5 ms    length",
@@ -365,7 +365,7 @@ func TestFolds(t *testing.T) {
 	out.at(20, CompactData{Phase: "started", Reason: "asked"}).at(25, CompactData{Phase: "refused", Detail: "not smaller"}).at(30, CompactData{Phase: "undone"})
 	tree := treeOf(append(in.events, out.events...)...)
 	want := lines(
-		"… turn 2  7 ms    not ended",
+		"… turn 2  7 ms    not ended: run r",
 		"  ✓ fold  4 ms    tokens  6.3k to 2.9k",
 		"  ✗ fold  1 ms    turns  no summary",
 		"",
@@ -408,7 +408,7 @@ func TestFoldToldTwice(t *testing.T) {
 	}
 	top.at(30, CompactData{ID: "h", Phase: "undone", TokensBefore: 200, TokensAfter: 600})
 	equal(t, printed(t, treeOf(append(run.events, top.events...)...)), lines(
-		"… turn 2  5 ms    not ended",
+		"… turn 2  5 ms    not ended: run r",
 		"  ✓ fold  2 ms    turns  6.3k to 2.9k",
 		"  ■ fold  1 ms    turns  no",
 		"",
@@ -444,7 +444,7 @@ func TestRootsAreInOrderAndBounded(t *testing.T) {
 
 func TestUnsavedErrorsAreShown(t *testing.T) {
 	tree := treeOf((&script{run: "r", turn: 1}).at(0, RunStartData{}).at(1, ErrorData{Message: "may not be saved"}).at(2, ErrorData{Message: "saved again"}).events...)
-	equal(t, printed(t, tree), lines("… turn 1   2 ms    not ended", "  ✗ error          may not be saved", "  ✗ error          saved again"))
+	equal(t, printed(t, tree), lines("… turn 1   2 ms    not ended: run r", "  ✗ error          may not be saved", "  ✗ error          saved again"))
 }
 
 // TestAnyEventsMakeATree: whatever comes, in whatever order, nothing breaks, and each node can be found.

@@ -182,7 +182,7 @@ func (f *follower) ours(ev trace.Event) {
 	case trace.ApprovalData:
 		if d.Phase == "asked" && !f.asked[d.ID] {
 			f.asked[d.ID] = true
-			f.c.err.line("vitrine: %s waits for your word: %s", d.Tool, d.Arguments)
+			f.question(d)
 			f.c.err.line("vitrine: vitrine run --session %s --approve %s | --deny %s", f.id, d.ID, d.ID)
 		}
 	case trace.RetryData:
@@ -206,6 +206,17 @@ func (f *follower) ours(ev trace.Event) {
 			return
 		}
 		f.finish(&RunError{State: state, Reason: runtime.Reason(d.Reason), Told: f.told, SessionID: f.id})
+	}
+}
+
+// question shows what waits for the user's word as it would run: nothing in it may be hidden.
+func (f *follower) question(d trace.ApprovalData) {
+	f.c.err.line("vitrine: %s waits for your word: %s", d.Tool, paint.Reveal(string(d.Arguments)))
+	if d.Preview == "" {
+		return
+	}
+	for row := range strings.Lines(paint.RevealLines(d.Preview)) {
+		f.c.err.line("  %s", strings.TrimSuffix(row, "\n"))
 	}
 }
 

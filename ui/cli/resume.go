@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vitrine/runtime"
+	"vitrine/ui/paint"
 )
 
 // resumeRun is `vitrine run --resume RUN`, and --session ID with --approve or --deny: it goes on with a run that was interrupted
@@ -18,6 +19,10 @@ func (c *command) resumeRun(ctx context.Context, o *options, args []string) (err
 		return err
 	}
 	switch {
+	case o.expect != expectations{}:
+		return &UsageError{What: "a run that goes on has its own checks", Do: "leave the --expect flags out"}
+	case o.reason != "" && len(o.deny) == 0:
+		return &UsageError{What: "--reason belongs to --deny CALL"}
 	case len(args) > 0:
 		return &UsageError{What: "a run that goes on takes no new prompt", Do: "leave the prompt out"}
 	case o.resume != "" && o.session != "":
@@ -115,7 +120,11 @@ func outcomes(flags []string) (map[string]runtime.Outcome, error) {
 func describeOutcomes(e *runtime.OutcomeError) []string {
 	lines := []string{"nobody can tell whether these calls took effect before the program stopped:"}
 	for _, call := range e.Calls {
-		lines = append(lines, fmt.Sprintf("  %s  %s %s", call.ID, call.Name, call.Arguments))
+		lines = append(lines, fmt.Sprintf("  %s  %s %s", call.ID, call.Name, paint.Reveal(call.Arguments)))
 	}
-	return append(lines, "look, then say it with --outcome CALL=happened, CALL=not or CALL=again (it runs once more)")
+	run := "RUN"
+	if len(e.Calls) > 0 {
+		run = e.Calls[0].RunID
+	}
+	return append(lines, "look, then say it: vitrine run --resume "+run+" --outcome CALL=happened, CALL=not or CALL=again (it runs once more)")
 }

@@ -49,6 +49,12 @@ func (c *command) runCommand(o *options) *cobra.Command {
 			if o.resume != "" || len(o.approve)+len(o.deny) > 0 {
 				return c.resumeRun(cmd.Context(), o, args)
 			}
+			switch { // what would be left unheard
+			case len(o.outcomes) > 0:
+				return &UsageError{What: "--outcome needs the run", Do: "name it with --resume RUN; vitrine trace names the runs that have not ended"}
+			case o.reason != "":
+				return &UsageError{What: "--reason belongs to --deny CALL"}
+			}
 			return c.run(cmd.Context(), o, args)
 		},
 	}
