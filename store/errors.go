@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -146,7 +147,34 @@ func commitError(path string, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return &CommitError{Cause: causeOf(err), Path: path, Err: err}
+	return &CommitError{Cause: causeOf(err), Path: path, Err: &told{err}}
+}
+
+// told is an error of SQLite in words alone: its codes are for us, not for who reads it.
+type told struct{ err error }
+
+// Error leaves the codes behind the words out.
+func (t *told) Error() string { return withoutCodes(t.err.Error()) }
+
+// Is and As look into what is told of; there is no Unwrap, so that the words are the end of the chain.
+func (t *told) Is(target error) bool { return errors.Is(t.err, target) }
+func (t *told) As(target any) bool   { return errors.As(t.err, target) }
+
+// withoutCodes cuts what the driver puts behind the words: " (5) (SQLITE_BUSY)".
+func withoutCodes(s string) string {
+	out := ""
+	for {
+		before, rest, found := strings.Cut(s, " (")
+		inside, after, closed := strings.Cut(rest, ")")
+		if !found || !closed {
+			return out + s
+		}
+		out += before
+		if strings.Trim(inside, "0123456789") != "" && !strings.HasPrefix(inside, "SQLITE_") {
+			out += " (" + inside + ")"
+		}
+		s = after
+	}
 }
 
 func causeOf(err error) Cause {
