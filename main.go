@@ -266,7 +266,7 @@ func serves(cfg config.Config) func(string) error {
 
 // learnedPath is the file that remembers what endpoints refused: beside the database.
 func learnedPath(cfg config.Config) string {
-	return filepath.Join(filepath.Dir(cfg.DBPath), "endpoints.json")
+	return filepath.Join(filepath.Dir(cfg.DBPath), "vitrine-endpoints.json")
 }
 
 // wire says how endpoints are spoken to: which profiles there are and what was learned.

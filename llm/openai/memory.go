@@ -26,8 +26,8 @@ const (
 
 // Memory remembers what servers refused, so that a refusal is met once: for the life of the program, and over restarts
 // when it has a file. It holds addresses without user, password or query, names of models and names of fields; no text of
-// a server and no key. It is safe for concurrent use; processes that share a file see what the others learned when they
-// start, or learn something themselves.
+// a server and no key. A file that is none of ours, or of a newer version, is left as it is. A Memory is safe for
+// concurrent use; processes that share a file see what the others learned when they start, or learn something themselves.
 type Memory struct {
 	path string
 	now  func() time.Time
@@ -124,14 +124,11 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.path != "" {
-		if others, err := m.read(); err == nil { // another process may have learned
-			for e, models := range others {
-				for name, theirs := range models {
-					if mine, ok := m.all[e][name]; !ok || theirs.At.After(mine.At) {
-						m.put(e, name, theirs)
-					}
-				}
+	others, unreadable := m.read()
+	for e, models := range others { // another process may have learned
+		for name, theirs := range models {
+			if mine, ok := m.all[e][name]; !ok || theirs.At.After(mine.At) {
+				m.put(e, name, theirs)
 			}
 		}
 	}
@@ -140,7 +137,7 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 		h.Dropped = h.Dropped[:maxDropped]
 	}
 	m.put(endpoint, model, learnedEntry{habits: h, At: m.now().UTC().Truncate(time.Second)})
-	if m.path != "" {
+	if m.path != "" && unreadable == nil {
 		_ = m.write() // see above
 	}
 }

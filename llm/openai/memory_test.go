@@ -150,8 +150,12 @@ func TestMemoryWithoutFile(t *testing.T) {
 			t.Errorf("%s: knows %v", name, m.all)
 		}
 		m.learn("http://a", "m", without("y"))
-		if got := NewMemory(path).of("http://a", "m"); len(got.Dropped) != 1 {
+		if got := m.of("http://a", "m"); len(got.Dropped) != 1 {
 			t.Errorf("%s: after a lesson %+v", name, got)
+		}
+		now, err := os.ReadFile(path)
+		if ours := name == "odd names"; err != nil || ours == (string(now) == content) {
+			t.Errorf("%s: the file holds %.80s, %v", name, now, err)
 		}
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "none", "endpoints.json")} {
