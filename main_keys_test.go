@@ -102,7 +102,7 @@ func repeats(r llmtest.Request) map[string]llmtest.Reply {
 }
 
 // A key goes to its endpoint and nowhere else: whatever the server does with it, no output, no file of ours, no recording and
-// no screen holds it, plain, escaped, in base64 or in hexadecimal (B100).
+// no screen holds it, plain, escaped, in base64 or in hexadecimal (B112).
 func TestKeysStayWhereTheyBelong(t *testing.T) {
 	k := newKeyholder(t)
 	name, sent := "", 0

@@ -13,7 +13,7 @@ import (
 )
 
 // What a model without tool calls does wrong goes back to it as an error or is asked again, and never runs: a thought without
-// more, arguments that are no JSON or have no end, a tool that does not exist. The turn ends with its answer (B053, B055).
+// more, arguments that are no JSON or have no end, a tool that does not exist. The turn ends with its answer (B050, B053).
 func TestFaultsInWords(t *testing.T) {
 	for form, replies := range map[protocol.Form][]string{
 		protocol.JSON: {
