@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
@@ -26,6 +27,18 @@ type shellInput struct {
 func newAsking(t *testing.T, path string, w, h int, ran *[]string, steps ...scripted.Step) *whole {
 	t.Helper()
 	sim := clock.NewSim(start)
+	shell := tools.New("shell", "run a command", tools.SideEffect, func(_ context.Context, _ tools.Call, in shellInput) (tools.Output, error) {
+		*ran = append(*ran, in.Command)
+		return tools.Output{Data: "ok"}, nil
+	})
+	p := newOver(t, sim, path, scripted.New(sim, steps...), shell)
+	p.resize(w, h)
+	return p
+}
+
+// newOver is the program over any model and tools.
+func newOver(t *testing.T, sim *clock.Sim, path string, model llm.Client, list ...tools.Tool) *whole {
+	t.Helper()
 	n := 0
 	newID := func() string {
 		n++
@@ -39,17 +52,13 @@ func newAsking(t *testing.T, path string, w, h int, ran *[]string, steps ...scri
 			t.Fatal(err)
 		}
 	})
-	shell := tools.New("shell", "run a command", tools.SideEffect, func(_ context.Context, _ tools.Call, in shellInput) (tools.Output, error) {
-		*ran = append(*ran, in.Command)
-		return tools.Output{Data: "ok"}, nil
-	})
-	registry := tools.NewRegistry(shell)
+	registry := tools.NewRegistry(list...)
 	p.engine = runtime.NewEngine(runtime.EngineConfig{
-		Store: p.st, Memory: p.st, Model: scripted.New(sim, steps...), DefaultModel: "m", Registry: registry, Policy: runtime.DefaultPolicy(),
+		Store: p.st, Memory: p.st, Model: model, DefaultModel: "m", Registry: registry, Policy: runtime.DefaultPolicy(),
 		Executor: tools.NewExecutor(sim, registry, tools.Config{}), Bus: bus, Clock: sim, NewID: newID, User: "ann", System: "s",
 		Limits: runtime.Limits{Budget: runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000}, ContextTokens: 6000, RawTurns: 20, ResultChars: 2000},
 	})
-	p.driver = drive(t, sim, Options{Agent: p.engine, Library: p.st, Feed: bus, Clock: sim, User: "ann", Model: "m"}, w, h)
+	p.driver = drive(t, sim, Options{Agent: p.engine, Library: p.st, Feed: bus, Clock: sim, User: "ann", Model: "m"}, 160, 44)
 	p.frames = p.straight
 	p.pass(100 * time.Millisecond)
 	return p

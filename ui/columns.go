@@ -38,26 +38,7 @@ func (c *columns) restyle(e *env) {
 	c.side.SetMetrics(m)
 }
 
-// usage is what the finished runs of a session used.
-type usage struct {
-	tokens    int
-	estimated bool
-	cost      *float64
-}
-
-func (u *usage) add(r runtime.RunUsage) {
-	u.tokens += r.Prompt + r.Completion
-	u.estimated = u.estimated || r.Estimated
-	if r.Cost != nil {
-		sum := *r.Cost
-		if u.cost != nil {
-			sum += *u.cost
-		}
-		u.cost = &sum
-	}
-}
-
-func (c *columns) load(s runtime.Snapshot, events []trace.Event, u usage) {
+func (c *columns) load(s runtime.Snapshot, events []trace.Event, u runtime.RunUsage) {
 	c.todoIDs = c.todoIDs[:0]
 	for _, t := range s.Todos {
 		c.todoIDs = append(c.todoIDs, t.ID)
@@ -70,7 +51,7 @@ func (c *columns) load(s runtime.Snapshot, events []trace.Event, u usage) {
 	}
 	c.side.Load(s)
 	c.side.SetPins(c.pinRows(s.Pins))
-	c.side.SetUsage(u.tokens, u.estimated, u.cost)
+	c.side.SetUsage(u)
 }
 
 func (c *columns) apply(e trace.Event) {

@@ -106,7 +106,7 @@ func (e *env) open(id string, create bool) tea.Cmd {
 		msg := openedMsg{id: id, snap: snap, events: events}
 		for _, r := range runs {
 			if r.State.Terminal() {
-				msg.used.add(r.Usage)
+				msg.used.Add(r.Usage)
 			}
 		}
 		return msg

@@ -51,34 +51,60 @@ func againAt(todo string) (when, rest string) {
 	return head, rest
 }
 
-// retryText tells of a wait before another attempt, for the status line.
-func (r *runState) retryText(now time.Time) string {
-	left := max(r.retry.until.Sub(now), 0)
-	d := r.retry.data
-	when := "trying again"
-	if left > 0 {
-		when = "again in " + seconds(left)
+// retryTexts tell of a wait before another attempt, at length and shorter. Once the wait is over it counts how long the new
+// attempt has been out.
+func (r *runState) retryTexts(now time.Time) []string {
+	d, out := r.retry.data, now.Sub(r.retry.until)
+	when, short := "trying again", "again"
+	switch {
+	case out < 0:
+		when, short = "again in "+seconds(-out), seconds(-out)
+	case out >= noticed:
+		when = "waiting " + passed(out)
+		short = when
+	}
+	place, tight := "", ""
+	if d.Max > 0 {
+		place, tight = fmt.Sprintf(", %d of %d", d.Attempt+1, d.Max), fmt.Sprintf(", %d/%d", d.Attempt+1, d.Max)
 	}
 	if d.Tool != "" {
-		return strings.TrimRight(fmt.Sprintf("TOOL FAILED  %s %s, %d of %d  %s", d.Tool, when, d.Attempt+1, d.Max, d.Cause), " ")
+		head := "TOOL FAILED  " + d.Tool + " " + when + place
+		return []string{strings.TrimRight(head+"  "+d.Cause, " "), head, d.Tool + " " + short + tight, short + tight + "  " + d.Tool}
 	}
 	f := chat.Cause(d)
-	what := f.Text
+	word, what := retryWord(d.Status, f.Kind), f.Text
+	if d.Status != 0 {
+		what = strings.TrimPrefix(strings.TrimPrefix(what, fmt.Sprintf("HTTP %d", d.Status)), ": ")
+	}
 	switch {
 	case f.Host != "" && f.Kind == llm.ErrConnect:
 		what = strings.TrimSuffix(f.Host+": "+what, ": ")
 	case what == "":
 		what = f.Host
 	}
-	return strings.TrimRight(fmt.Sprintf("%s  %s, %d of %d  %s", retryWord(d.Status, f.Kind), when, d.Attempt+1, d.Max, what), " ")
+	head := word + "  " + when + place
+	texts := []string{strings.TrimRight(head+"  "+what, " ")}
+	if f.All {
+		texts = []string{strings.TrimRight(head+"  all tabs wait  "+what, " "), head + "  all tabs wait"}
+	}
+	return append(texts, head, word+" "+short+tight, short+tight+"  "+word)
 }
+
+// passed is a time that has passed, in whole seconds.
+func passed(d time.Duration) string { return seconds(d.Truncate(time.Second)) }
 
 // retryWord names what went wrong by the status of the answer, or by its kind when there was none.
 func retryWord(status int, kind llm.ErrorKind) string {
 	switch {
-	case status == 429 || kind == llm.ErrRate:
-		return "TOO MANY REQUESTS"
-	case status >= 500 || kind == llm.ErrServer:
+	case status == 429:
+		return "429 RATE LIMIT"
+	case kind == llm.ErrRate:
+		return "RATE LIMIT"
+	case status == 503 || status == 529:
+		return fmt.Sprintf("%d OVERLOADED", status)
+	case status >= 500:
+		return fmt.Sprintf("%d SERVER ERROR", status)
+	case kind == llm.ErrServer:
 		return "SERVER ERROR"
 	case status != 0:
 		return fmt.Sprintf("HTTP %d", status)

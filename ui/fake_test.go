@@ -416,7 +416,7 @@ func (f *fake) end(id, state, reason, text string) {
 	if state == "failed" {
 		f.emit(id, true, trace.ErrorData{Message: "the model failed", Why: "HTTP 500", Todo: "/retry sends it again", Stored: true})
 	}
-	f.emit(id, true, trace.RunEndData{State: state, Reason: reason, Steps: s.steps, Calls: s.calls, Tokens: 3278, DurationMS: 2300})
+	f.emit(id, true, trace.RunEndData{State: state, Reason: reason, Steps: s.steps, Calls: s.calls, Tokens: 3278, PromptTokens: 3112, CompletionTokens: 166, CachedTokens: new(2209), DurationMS: 2300})
 	s.run, s.running, s.text = nil, false, ""
 	if len(s.inbox) > 0 {
 		next := s.inbox[0]

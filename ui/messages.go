@@ -26,7 +26,7 @@ type (
 		id     string
 		snap   runtime.Snapshot
 		events []trace.Event
-		used   usage
+		used   runtime.RunUsage
 		err    error
 	}
 	// olderMsg is a page of older messages.

@@ -249,12 +249,12 @@ func TestWidthsOfThePanes(t *testing.T) {
 }
 
 func TestUsageSums(t *testing.T) {
-	var u usage
+	var u runtime.RunUsage
 	one := 0.5
-	u.add(runtime.RunUsage{Prompt: 10, Completion: 5})
-	u.add(runtime.RunUsage{Prompt: 1, Cost: &one, Estimated: true})
-	u.add(runtime.RunUsage{Cost: &one})
-	if u.tokens != 16 || !u.estimated || *u.cost != 1 || one != 0.5 {
+	u.Add(runtime.RunUsage{Prompt: 10, Completion: 5})
+	u.Add(runtime.RunUsage{Prompt: 1, Cost: &one, Estimated: true})
+	u.Add(runtime.RunUsage{Cost: &one})
+	if u.Prompt+u.Completion != 16 || !u.Estimated || *u.Cost != 1 || one != 0.5 {
 		t.Errorf("%+v", u)
 	}
 }
@@ -347,14 +347,18 @@ func TestStandingWords(t *testing.T) {
 		{0, "h: timeout", "NO ANSWER", "h"},
 		{0, "h: server: overloaded: later", "SERVER ERROR", "overloaded: later"},
 		{0, "h: protocol: no chat completion", "BAD ANSWER", "no chat completion"},
-		{429, "h: HTTP 429: slow down", "TOO MANY REQUESTS", "HTTP 429: slow down"},
-		{503, "h:1: HTTP 503", "SERVER ERROR", "HTTP 503"},
-		{408, "HTTP 408: late", "HTTP 408", "HTTP 408: late"},
+		{429, "h: HTTP 429: slow down", "429 RATE LIMIT", "slow down"},
+		{429, "h: HTTP 429: slow down; all requests to this server wait", "429 RATE LIMIT", "all tabs wait  slow down"},
+		{0, "h: rate: later", "RATE LIMIT", "later"},
+		{503, "h:1: HTTP 503", "503 OVERLOADED", "h:1"},
+		{529, "HTTP 529", "529 OVERLOADED", ""},
+		{500, "h: HTTP 500: oh", "500 SERVER ERROR", "oh"},
+		{408, "HTTP 408: late", "HTTP 408", "late"},
 		{0, "", "NO CONNECTION", ""},
 	} {
-		r := runState{retry: &retryState{data: trace.RetryData{Attempt: 1, Max: 3, Cause: c.cause, Status: c.status}}}
+		r := runState{retry: &retryState{until: start, data: trace.RetryData{Attempt: 1, Max: 3, Cause: c.cause, Status: c.status}}}
 		want := strings.TrimRight(c.word+"  trying again, 2 of 3  "+c.row, " ")
-		if got := r.retryText(start); got != want {
+		if got := r.retryTexts(start)[0]; got != want {
 			t.Errorf("%d %q: %q, want %q", c.status, c.cause, got, want)
 		}
 	}
@@ -369,7 +373,7 @@ func TestStandingWords(t *testing.T) {
 		runtime.StateObserving: true, runtime.StateCheckpointing: true, runtime.StateVerifying: true, runtime.StateSucceeded: true,
 		runtime.StateFailed: true, runtime.StateCancelled: true, runtime.StateExhausted: true, runtime.StateWaitingModel: true,
 	} {
-		if r := (&runState{state: s, active: !s.Terminal()}); r.word() == "ready" {
+		if r := (&runState{state: s, active: !s.Terminal()}); r.word(start) == "ready" {
 			t.Errorf("%s has no word", s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/theme"
 )
 
 // runState is what the status line and the tab's mark tell of a session's last run, folded from its events.
@@ -16,12 +17,12 @@ type runState struct {
 	turn      int
 	step      int
 	calls     int
-	tokens    int
-	estimated bool
+	spent     runtime.RunUsage // of the calls that have ended; what was not reported of them is estimated
+	sum       int              // tokens that were not told apart
 	streaming bool
 	streamed  int // bytes of this step's stream, for an estimate until the count is reported
 	tool      string
-	cost      *float64
+	heard     time.Time // when the model was asked, or the last byte of its reply came; zero: not known
 	began     time.Time
 	ended     time.Time
 	took      time.Duration // of a run that has ended, when that was told
@@ -54,9 +55,9 @@ func (r *runState) apply(e trace.Event) {
 	case trace.StateData:
 		r.setState(runtime.State(d.State), d.Reason, e.TS)
 	case trace.DeltaData:
-		r.delta(d)
+		r.delta(d, e.TS)
 	case trace.LLMCallData:
-		r.streaming, r.streamed, r.retry = false, 0, nil
+		r.streaming, r.streamed, r.retry, r.heard = false, 0, nil, time.Time{}
 		r.count(d)
 	case trace.ToolCallData:
 		r.retry = nil
@@ -89,6 +90,9 @@ func (r *runState) setState(s runtime.State, reason string, at time.Time) {
 		r.active, r.began, r.ended = true, at, time.Time{}
 	}
 	r.state, r.reason = s, reason
+	if s == runtime.StateWaitingModel {
+		r.heard = at
+	}
 	if s != runtime.StateRetryingModel && s != runtime.StateWaitingModel && s != runtime.StateRetryingTool {
 		r.retry = nil
 	}
@@ -97,7 +101,7 @@ func (r *runState) setState(s runtime.State, reason string, at time.Time) {
 	}
 }
 
-func (r *runState) delta(d trace.DeltaData) {
+func (r *runState) delta(d trace.DeltaData, at time.Time) {
 	switch d.Kind {
 	case "tool_output":
 		return
@@ -109,38 +113,33 @@ func (r *runState) delta(d trace.DeltaData) {
 		r.streamed = 0
 	}
 	if d.Text != "" || !d.Reset {
-		r.streaming, r.retry = true, nil
+		r.streaming, r.retry, r.heard = true, nil, at
 	}
 	r.streamed += len(d.Text)
 }
 
+// count adds what a call used. Zeros are no report: no request has a prompt of no tokens.
 func (r *runState) count(d trace.LLMCallData) {
-	if d.Cost != nil {
-		sum := *d.Cost
-		if r.cost != nil {
-			sum += *r.cost
+	u := runtime.RunUsage{Prompt: d.Estimate, Completion: len(d.Text) / bytesPerToken, Estimated: true, Cost: d.Cost}
+	if in := d.PromptTokens; in == nil || *in > 0 {
+		u.Estimated, u.Cached, u.Reasoning = in == nil || d.CompletionTokens == nil, d.CachedTokens, d.ReasoningTokens
+		if in != nil {
+			u.Prompt = *in
 		}
-		r.cost = &sum
+		if d.CompletionTokens != nil {
+			u.Completion = *d.CompletionTokens
+		}
 	}
-	prompt, completion := d.PromptTokens, d.CompletionTokens
-	if prompt == nil {
-		r.estimated = true
-		r.tokens += d.Estimate
-	} else {
-		r.tokens += *prompt
-	}
-	if completion == nil {
-		r.estimated = true
-		r.tokens += len(d.Text) / bytesPerToken
-	} else {
-		r.tokens += *completion
-	}
+	r.spent.Add(u)
 }
 
 func (r *runState) finish(d trace.RunEndData, at time.Time) {
 	r.active, r.streaming, r.streamed, r.retry, r.tool = false, false, 0, nil, ""
 	r.state, r.reason = runtime.State(d.State), d.Reason
-	r.step, r.calls, r.tokens, r.estimated, r.cost = d.Steps, d.Calls, d.Tokens, d.Estimated, d.Cost
+	r.step, r.calls = d.Steps, d.Calls
+	r.spent = runtime.RunUsage{Prompt: d.PromptTokens, Completion: d.CompletionTokens, Estimated: d.Estimated, Cached: d.CachedTokens,
+		Reasoning: d.ReasoningTokens, Cost: d.Cost}
+	r.sum = max(d.Tokens-d.PromptTokens-d.CompletionTokens, 0) // versions of old told only the sum
 	r.ended, r.over = at, true
 	r.took = time.Duration(d.DurationMS) * time.Millisecond
 }
@@ -153,16 +152,46 @@ func (r *runState) resume(row runtime.RunRow, running bool) {
 	r.active, r.state, r.reason = running, row.State, string(row.Reason)
 	r.step = max(r.step, row.Step)
 	r.calls = max(r.calls, row.Usage.Calls)
-	r.tokens = max(r.tokens, row.Usage.Prompt+row.Usage.Completion)
-	r.estimated = r.estimated || row.Usage.Estimated
-	if row.Usage.Cost != nil && (r.cost == nil || *r.cost < *row.Usage.Cost) {
-		r.cost = row.Usage.Cost
+	if u := row.Usage; u.Prompt+u.Completion >= r.spent.Prompt+r.spent.Completion+r.sum {
+		r.spent, r.sum = u, 0
 	}
 }
 
 // used is the tokens so far, and whether a part of them is an estimate.
 func (r *runState) used() (tokens int, estimated bool) {
-	return r.tokens + r.streamed/bytesPerToken, r.estimated || r.streamed > 0
+	return r.spent.Prompt + r.spent.Completion + r.sum + r.streamed/bytesPerToken, r.spent.Estimated || r.streamed > 0
+}
+
+// apart is what went in and what came out, what is known of it; room is for the parts of them too: what came out of a cache, and
+// what was reasoning.
+func (r *runState) apart(room bool) []string {
+	var facts []string
+	u := r.spent
+	if u.Prompt > 0 {
+		facts = append(facts, theme.Tokens(u.Prompt, u.Estimated)+" in")
+	}
+	if room && u.Cached != nil {
+		facts = append(facts, theme.Tokens(*u.Cached, false)+" cached")
+	}
+	if out := u.Completion + r.streamed/bytesPerToken; out > 0 {
+		facts = append(facts, theme.Tokens(out, u.Estimated || r.streamed > 0)+" out")
+	}
+	if room && u.Reasoning != nil {
+		facts = append(facts, theme.Tokens(*u.Reasoning, false)+" reasoning")
+	}
+	return facts
+}
+
+// noticed is how long nothing may come before it is told.
+const noticed = 2 * time.Second
+
+// silence is how long nothing has come from a model that was asked; ok says that it is worth telling.
+func (r *runState) silence(now time.Time) (since time.Duration, ok bool) {
+	if r.heard.IsZero() || !r.active || r.state != runtime.StateWaitingModel {
+		return 0, false
+	}
+	since = now.Sub(r.heard)
+	return since, since >= noticed
 }
 
 // elapsed is how long the run took, or takes.
@@ -179,14 +208,20 @@ func (r *runState) elapsed(now time.Time) time.Duration {
 }
 
 // word says in a few words what the run does.
-func (r *runState) word() string {
+func (r *runState) word(now time.Time) string {
 	switch r.state {
 	case runtime.StateCreated:
 		return "starting"
 	case runtime.StateBuilding:
 		return "reading the context"
 	case runtime.StateWaitingModel:
-		if r.streaming {
+		since, silent := r.silence(now)
+		switch {
+		case silent && r.streaming:
+			return "no data for " + passed(since)
+		case silent:
+			return "waiting " + passed(since)
+		case r.streaming:
 			return "streaming"
 		}
 		return "waiting for the model"

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,13 +25,14 @@ type statusFacts struct {
 	now     time.Time
 	elapsed bool // there is, or was, a run
 	extra   string
+	wait    []string // a wait before another attempt, told at length and shorter
 	folding bool
 	asking  bool   // a fold waits for the user
 	paused  bool   // the run stands still for the debugger
 	breaks  string // where runs stand still; empty: nowhere
 }
 
-// statusRow draws the last row.
+// statusRow draws the last row. What is told of a wait gives way to the hint of Esc.
 func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) string {
 	if message.text != "" {
 		glyph := ""
@@ -41,6 +43,10 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 			glyph = s.Theme.Glyphs.Question + " "
 		}
 		return s.Row(theme.OnBase, w, []line.Span{line.Say(message.role, " "+glyph+s.Text(message.text))}, line.Say(theme.Faint, tail(s, hints, w-s.Metrics.Width(message.text)-6)))
+	}
+	if f.wait != nil {
+		last := tail(s, hints[max(len(hints)-1, 0):], w)
+		f.extra = fitting(s, f.wait, w-s.Metrics.Width(last)-5)
 	}
 	left := []line.Span{stateSpan(s, f)}
 	sep := "   "
@@ -63,6 +69,16 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 	return s.Row(theme.OnBase, w, left, line.Say(theme.Faint, right))
 }
 
+// fitting is the longest of the texts that fits, or the shortest, cut.
+func fitting(s line.Style, texts []string, room int) string {
+	for _, t := range texts {
+		if t = s.Text(t); s.Metrics.Width(t) <= room {
+			return t
+		}
+	}
+	return s.Metrics.Cut(s.Text(texts[len(texts)-1]), max(room, 0), s.Theme.Glyphs.Cut)
+}
+
 // tail gives as many hints as have room, the last ones first.
 func tail(s line.Style, hints []string, room int) string {
 	for len(hints) > 0 {
@@ -77,7 +93,7 @@ func tail(s line.Style, hints []string, room int) string {
 
 func stateSpan(s line.Style, f statusFacts) line.Span {
 	g := s.Theme.Glyphs
-	word := f.run.word()
+	word := f.run.word(f.now)
 	switch {
 	case f.extra != "":
 		word = f.extra
@@ -142,8 +158,8 @@ func (f statusFacts) used(w int) []string {
 		took += of + theme.Duration(f.limits.Deadline)
 	}
 	used := theme.Tokens(tokens, estimated) + " tokens"
-	cost := theme.Money(r.cost)
-	if r.cost == nil {
+	cost := theme.Money(r.spent.Cost)
+	if r.spent.Cost == nil {
 		cost = "cost " + theme.Unknown
 	}
 	if f.limits.Cost != nil {
@@ -160,10 +176,13 @@ func (f statusFacts) used(w int) []string {
 		if f.limits.Tokens > 0 {
 			used = theme.Tokens(tokens, estimated) + " of " + theme.Tokens(f.limits.Tokens, false) + " tokens"
 		}
-		return []string{step, calls, took, used, cost}
+		return slices.Concat([]string{step, calls, took}, r.apart(w >= 200), []string{used, cost})
 	case w >= 90:
 		if f.limits.Steps > 0 {
 			step = fmt.Sprintf("step %d of %d", r.step, f.limits.Steps)
+		}
+		if parts := r.apart(false); w >= wideWidth && len(parts) > 0 && r.sum == 0 {
+			return slices.Concat([]string{step, took}, parts, []string{cost})
 		}
 		return []string{step, took, used, cost}
 	}

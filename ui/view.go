@@ -129,7 +129,7 @@ func (m *Model) statusRow() string {
 	case p.interrupted != nil && p.held == 0 && !facts.paused:
 		facts.extra = "interrupted"
 	case p.run.active && p.run.retry != nil:
-		facts.extra = p.run.retryText(m.env.now)
+		facts.wait = p.run.retryTexts(m.env.now)
 	}
 	return statusRow(s, m.w, p.said, facts, m.hints())
 }

@@ -38,12 +38,9 @@ type View struct {
 	todos []todo
 	pins  []Pin
 	turns int
-	folds map[string]bool // by id: those that stand
-	// tokens and cost are of all finished runs; known says that they were told.
-	tokens    int
-	estimated bool
-	known     bool
-	cost      *float64
+	folds map[string]bool  // by id: those that stand
+	used  runtime.RunUsage // by all finished runs
+	known bool             // that was told
 
 	selected int // of todos
 	offset   int // first body row shown
@@ -115,9 +112,9 @@ func (v *View) Pin(p Pin, on bool) {
 	}
 }
 
-// SetUsage tells what the session's finished runs used; cost nil is unknown.
-func (v *View) SetUsage(tokens int, estimated bool, cost *float64) {
-	v.tokens, v.estimated, v.cost, v.known, v.rows = tokens, estimated, cost, true, nil
+// SetUsage tells what the session's finished runs used.
+func (v *View) SetUsage(u runtime.RunUsage) {
+	v.used, v.known, v.rows = u, true, nil
 }
 
 // Apply takes in an event of the session.
@@ -131,8 +128,8 @@ func (v *View) Apply(ev trace.Event) {
 		v.turns, v.rows = max(v.turns, ev.Turn), nil
 	case trace.RunEndData:
 		if v.known {
-			v.tokens += d.Tokens
-			v.estimated = v.estimated || d.Estimated
+			v.used.Add(runtime.RunUsage{Prompt: d.PromptTokens, Completion: d.CompletionTokens, Estimated: d.Estimated,
+				Cached: d.CachedTokens, Reasoning: d.ReasoningTokens, Cost: d.Cost})
 			v.rows = nil
 		}
 	}
@@ -324,11 +321,31 @@ func (v *View) body() (rows []string, at []int) {
 	if len(v.folds) > 0 {
 		rows = append(rows, v.fact("folds", fmt.Sprint(len(v.folds)), theme.Text))
 	}
-	tokens := theme.Unknown
-	if v.known {
-		tokens = theme.Tokens(v.tokens, v.estimated)
+	return append(rows, v.usedRows()...), at
+}
+
+// usedRows tell what the finished runs used. What nobody reported is unknown, not nothing; so is the use before the first reply.
+func (v *View) usedRows() []string {
+	part := func(n *int) string {
+		if n == nil {
+			return theme.Unknown
+		}
+		return theme.Tokens(*n, false)
 	}
-	return append(rows, v.fact("tokens", tokens, theme.Text), v.fact("cost", theme.Money(v.cost), theme.Text)), at
+	known := func(n int) string {
+		if n <= 0 {
+			return theme.Unknown
+		}
+		return theme.Tokens(n, v.used.Estimated)
+	}
+	rows := []string{
+		v.fact("tokens in", known(v.used.Prompt), theme.Text), v.fact("  cached", part(v.used.Cached), theme.Text),
+		v.fact("tokens out", known(v.used.Completion), theme.Text),
+	}
+	if v.used.Reasoning != nil {
+		rows = append(rows, v.fact("  reasoning", part(v.used.Reasoning), theme.Text))
+	}
+	return append(rows, v.fact("cost", theme.Money(v.used.Cost), theme.Text))
 }
 
 // pinRows lists what no fold loses.

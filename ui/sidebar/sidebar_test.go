@@ -34,8 +34,8 @@ func plain(v *sidebar.View) string {
 }
 
 func TestRows(t *testing.T) {
-	v := view(25, 12, tools.Todo{ID: "1", Text: "list the regions", Completed: true}, tools.Todo{ID: "2", Text: "confirm the window with ops"}, tools.Todo{ID: "3", Text: "提交报告"})
-	v.SetUsage(32400, false, nil)
+	v := view(25, 14, tools.Todo{ID: "1", Text: "list the regions", Completed: true}, tools.Todo{ID: "2", Text: "confirm the window with ops"}, tools.Todo{ID: "3", Text: "提交报告"})
+	v.SetUsage(runtime.RunUsage{Prompt: 32400, Completion: 2100, Cached: new(0)})
 	v.SetFocus(true)
 	v.Move(1)
 	want := ` TODOS            1 of 3
@@ -48,7 +48,9 @@ func TestRows(t *testing.T) {
  SESSION
 
  turns                 3
- tokens            32.4k
+ tokens in         32.4k
+   cached              0
+ tokens out         2.1k
  cost                  -
 `
 	if got := plain(v); got != want {
@@ -82,11 +84,31 @@ func TestEvents(t *testing.T) {
 	if _, ok := v.Selected(); ok {
 		t.Error("a removed todo is selected")
 	}
-	v.SetUsage(100, false, nil)
+	v.SetUsage(runtime.RunUsage{Prompt: 100, Completion: 7})
 	v.Apply(trace.Event{Name: trace.RunStart, Turn: 9, Data: trace.RunStartData{}})
-	v.Apply(trace.Event{Name: trace.RunEnd, Data: trace.RunEndData{Tokens: 50, Estimated: true}})
-	if s := plain(v); !strings.Contains(s, "~150") || !strings.Contains(s, "turns                      9") {
-		t.Error(s)
+	v.Apply(trace.Event{Name: trace.RunEnd, Data: trace.RunEndData{Tokens: 55, PromptTokens: 50, CompletionTokens: 5, CachedTokens: new(40), ReasoningTokens: new(2), Cost: new(0.5), Estimated: true}})
+	v.SetSize(30, 14)
+	for _, want := range []string{
+		"turns                      9", "tokens in               ~150", "  cached                  40", "tokens out               ~12", "  reasoning                2", "cost                 $0.5000",
+	} {
+		if s := plain(v); !strings.Contains(s, want) {
+			t.Errorf("no %q in\n%s", want, s)
+		}
+	}
+}
+
+// What a session used is unknown until something was reported; unknown is never 0.
+func TestUnknownUse(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		v := view(25, 14)
+		if known {
+			v.SetUsage(runtime.RunUsage{})
+			v.Apply(trace.Event{Name: trace.RunEnd, Data: trace.RunEndData{Tokens: 70}}) // told as a sum only
+		}
+		want := "turns                 3\n tokens in             -\n   cached              -\n tokens out            -\n cost                  -\n"
+		if s := plain(v); !strings.Contains(s, want) {
+			t.Error(s)
+		}
 	}
 }
 
