@@ -13,13 +13,14 @@ import (
 
 // run is the turn that is going on.
 type run struct {
-	id      string
-	turn    int
-	step    int
-	text    *textBlock    // of this step, while it may grow or be replaced
-	thought *thoughtBlock // of this step
-	open    []block       // what moves: running calls, a live thought
-	told    bool          // an error says what to do
+	id       string
+	turn     int
+	step     int
+	text     *textBlock      // of this step, while it may grow or be replaced
+	thought  *thoughtBlock   // that goes on
+	thoughts []*thoughtBlock // of this step's attempt
+	open     []block         // what moves: running calls, a live thought
+	told     bool            // an error says what to do
 }
 
 func (v *View) common(at Ref) common { return common{look: v.look, view: v, at: at} }
@@ -80,7 +81,7 @@ func (v *View) Apply(e trace.Event) {
 }
 
 func (v *View) startRun(e trace.Event, d trace.RunStartData) {
-	v.finish()
+	v.finish(e.TS)
 	v.turn = max(v.turn, e.Turn)
 	if v.firstTurn == 0 {
 		v.firstTurn = e.Turn
@@ -98,10 +99,10 @@ func (v *View) userBlock(turn int, n int64, text string) *userBlock {
 }
 
 // finish closes what the run left open.
-func (v *View) finish() {
+func (v *View) finish(at time.Time) {
 	v.dropRetry()
 	v.stopFolds(false)
-	v.endThought()
+	v.endThought(at)
 	if v.run.text != nil {
 		v.run.text.md.Finish()
 		v.run.text.touch()
@@ -113,23 +114,16 @@ func (v *View) finish() {
 	v.run.open = nil
 }
 
-func (v *View) endThought() {
-	if t := v.run.thought; t != nil {
-		t.live = false
-		v.closed(t)
-		v.run.thought = nil
-	}
-}
-
 // enter notes the step that an event belongs to: the text of the step before does not grow any more.
 func (v *View) enter(e trace.Event) {
 	if e.RunID != "" && e.RunID != v.run.id {
-		v.finish()
+		v.finish(e.TS)
 		v.run = run{id: e.RunID, turn: e.Turn, step: e.Step}
 		return
 	}
 	if e.Step > v.run.step {
-		v.endThought()
+		v.endThought(e.TS)
+		v.run.thoughts = nil // they stand
 		if v.run.text != nil {
 			v.run.text.md.Finish()
 			v.run.text.touch()
@@ -150,7 +144,7 @@ func (v *View) delta(e trace.Event, d trace.DeltaData) {
 			return
 		}
 		v.dropRetry()
-		v.endThought()
+		v.endThought(e.TS)
 		b := v.stepText(e)
 		if d.Dropped > 0 {
 			b.md.Append(" " + v.look.th.Glyphs.Cut + " ")
@@ -179,11 +173,7 @@ func (v *View) void() {
 		v.run.text.md.Reset()
 		v.run.text.touch()
 	}
-	if t := v.run.thought; t != nil {
-		v.closed(t)
-		v.remove(t)
-		v.run.thought = nil
-	}
+	v.dropThoughts()
 }
 
 // stepText gives the block that the step's text streams into.
@@ -193,30 +183,6 @@ func (v *View) stepText(e trace.Event) *textBlock {
 		v.add(v.run.text)
 	}
 	return v.run.text
-}
-
-// mostThinking bounds what is kept of a thought.
-const mostThinking = 256 << 10
-
-func (v *View) think(e trace.Event, d trace.DeltaData) {
-	t := v.run.thought
-	if d.Reset && t != nil {
-		t.text.Reset()
-		t.touch()
-	}
-	if d.Text == "" {
-		return
-	}
-	if t == nil {
-		t = &thoughtBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), live: true}
-		v.run.thought = t
-		v.add(t)
-		v.opened(t)
-	}
-	if t.text.Len() < mostThinking {
-		t.text.WriteString(d.Text)
-	}
-	t.touch()
 }
 
 // lastLine is the last line with text, clean.
@@ -232,7 +198,8 @@ func lastLine(s string) string {
 func (v *View) modelCall(e trace.Event, d trace.LLMCallData) {
 	v.enter(e)
 	v.dropRetry()
-	v.endThought()
+	v.endThought(e.TS)
+	v.run.thoughts = nil
 	if d.ToolCallCount == 0 || d.Text == "" {
 		return
 	}
@@ -243,7 +210,7 @@ func (v *View) modelCall(e trace.Event, d trace.LLMCallData) {
 func (v *View) toolCall(e trace.Event, d trace.ToolCallData) {
 	v.enter(e)
 	v.dropRetry()
-	v.endThought()
+	v.endThought(e.TS)
 	if b := v.run.text; b != nil {
 		b.md.Finish()
 		b.touch()
@@ -313,7 +280,7 @@ func finishTool(t *toolBlock, d trace.ToolResultData) {
 func (v *View) answer(e trace.Event, d trace.AnswerData) {
 	v.enter(e)
 	v.dropRetry()
-	v.endThought()
+	v.endThought(e.TS)
 	b := v.stepText(e)
 	b.answer, b.fixed = true, d.Fixed
 	b.set(d.Text)
@@ -321,7 +288,7 @@ func (v *View) answer(e trace.Event, d trace.AnswerData) {
 }
 
 func (v *View) endRun(e trace.Event, d trace.RunEndData) {
-	v.finish()
+	v.finish(e.TS)
 	for _, t := range v.calls {
 		if !t.over() {
 			t.status = "not_run"

@@ -237,53 +237,12 @@ func (b *textBlock) set(text string) {
 	b.touch()
 }
 
-// thoughtBlock is what the model thinks before it speaks: one dimmed row, which can be opened.
-type thoughtBlock struct {
-	common
-	text strings.Builder
-	live bool
-	open bool
-}
+// mostShort bounds, in bytes, a text of which one row is shown.
+const mostShort = 1000
 
-// mostThought bounds the rows of an opened thought, and of a tool call's details.
-const mostOpened = 60
-
-func (b *thoughtBlock) source() string   { return b.text.String() }
-func (b *thoughtBlock) Estimate(int) int { return 1 }
-func (b *thoughtBlock) toggle()          { b.open = !b.open; b.touch() }
-func (b *thoughtBlock) isOpen() bool     { return b.open }
-
-func (b *thoughtBlock) Render(w int, selected bool) []string {
-	g := b.look.th.Glyphs
-	sign, _ := b.lead(selected, 0)
-	text := strings.TrimSpace(b.text.String())
-	glyph, word := span{role: theme.Faint, text: g.Closed}, " thought   "
-	switch {
-	case b.live:
-		glyph, word = span{role: theme.Accent, text: b.look.th.Spinner(b.look.phase)}, " thinking   "
-	case b.open:
-		glyph.text = g.Open
-	}
-	last := text
-	if b.live {
-		if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-			last = text[i+1:]
-		}
-	} else if i := strings.IndexByte(text, '\n'); i >= 0 {
-		last = text[:i]
-	}
-	rows := []string{b.row(w, sign, []span{glyph, say(theme.Faint, word+b.look.line(short(last)))})}
-	if !b.open {
-		return rows
-	}
-	return append(rows, b.details(w, text)...)
-}
-
-// short bounds a text of which one row is shown.
 func short(s string) string {
-	const most = 1000
-	if len(s) > most {
-		return s[:most]
+	if len(s) > mostShort {
+		return strings.ToValidUTF8(s[:mostShort], "")
 	}
 	return s
 }
