@@ -253,9 +253,15 @@ func (r *run) ask(c *call) error {
 	return nil
 }
 
-// observe judges the results of the batch in call order.
+// noticeStuck is what a model is told that goes in circles.
+const noticeStuck = "You repeat yourself: the last results brought nothing new. Do something else, or answer with what you have."
+
+// observe judges the results up to the end of the batch in call order, each once: of a batch that a crash cut some may have been
+// handed over and not judged, or judged and not handed over.
 func (r *run) observe() Input {
-	for i := r.batch.from; i < r.batch.to; i++ {
+	whole := r.judged < len(r.calls) && r.batch.to == len(r.calls)
+	for ; r.judged < r.batch.to; r.judged++ {
+		i := r.judged
 		c := &r.calls[i]
 		code := ""
 		if c.result.Error != nil {
@@ -279,13 +285,11 @@ func (r *run) observe() Input {
 		} else {
 			args = string(tools.Canonical(json.RawMessage(args)))
 		}
-		switch r.stuck.observe(c.row.Name, args, string(tools.EncodeResult(c.result)), code) {
-		case Notice:
-			r.notice = "You repeat yourself: the last results brought nothing new. Do something else, or answer with what you have."
-		case Stop:
-			r.reason = ReasonNoProgress
-			return InNoProgress
-		}
+		r.stuck.observe(c.row.Name, args, string(tools.EncodeResult(c.result)), code)
+	}
+	if whole && r.stuck.replied() {
+		r.reason = ReasonNoProgress
+		return InNoProgress
 	}
 	if r.unknown >= unknownToolsMost {
 		r.reason = ReasonUnknownTool
@@ -337,7 +341,7 @@ func (r *run) checkpoint() (Input, error) {
 
 // warnBudget tells the model that its next reply is the last one.
 func (r *run) warnBudget() {
-	if b := r.row.Budget.Steps; b > 0 && r.row.Usage.Steps == b-1 && r.notice == "" {
+	if b := r.row.Budget.Steps; b > 0 && r.row.Usage.Steps == b-1 && !r.stuck.Due {
 		r.notice = "This run has one step left: answer now with what you have, further calls will not run."
 	}
 }
@@ -431,6 +435,10 @@ func (r *run) handOver(tx *Tx) {
 			return
 		}
 		res := c.shown
+		if i == len(r.calls)-1 && r.stuck.Due {
+			r.notice = noticeStuck
+			r.stuck.notified()
+		}
 		if i == len(r.calls)-1 && r.notice != "" {
 			res.Notice = strings.TrimSpace(res.Notice + " " + r.notice)
 			r.notice = ""

@@ -43,6 +43,7 @@ type run struct {
 	sent     trace.LLMCallData // what the request that is on had of the one before
 	refolded bool              // the provider's word on the context was followed once
 	unknown  int               // unknown tools in a row
+	judged   int               // calls of the step whose results were judged
 	stuck    stuck
 	notice   string // for the last result of the step
 	// unavailable counts failures in a row for want of a tool's service.
@@ -335,7 +336,7 @@ func (r *run) build() (Input, error) {
 	r.s.sentTo, r.s.sentMemory = lastN(r.s.window), r.s.memory
 	r.row.Step++
 	r.row.Usage.Steps++
-	r.calls, r.text, r.notice = nil, "", ""
+	r.calls, r.judged, r.text, r.notice = nil, 0, "", ""
 	r.reply = reply{}
 	if r.record != nil {
 		r.record.Index = r.row.Step

@@ -5,77 +5,80 @@ import (
 	"encoding/hex"
 )
 
-// How often something has to repeat before the run counts as going in circles, and how many results the model gets after
-// the one notice.
+// How often something has to repeat before the run counts as going in circles, and in how many further replies the model may do so
+// after the one notice.
 const (
 	stuckEqual  = 3 // equal results of equal calls in a row
 	stuckPairs  = 4 // A B A B
 	stuckCodes  = 5 // results in a row with one error code
-	stuckGrace  = 2 // results after the notice
+	stuckGrace  = 2 // replies after the notice; the last of them ends the run
 	stuckMemory = 8
 )
 
-// Verdict is what the detector says of the newest result.
-type Verdict string
-
-// The verdicts.
-const (
-	GoOn   Verdict = ""
-	Notice Verdict = "notice"
-	Stop   Verdict = "stop"
-)
-
 // stuck finds runs that go in circles. A result that differs from the one before it under the same call resets the count,
-// so polling something that changes, or reading again after an edit, is never an alarm. It is pure state without a clock.
+// so polling something that changes, or reading again after an edit, is never an alarm. The model cannot heed a notice in the
+// middle of its reply: within one at most the notice is earned, and what counts after it are whole replies. It is pure state
+// without a clock; the fields are stored with the run.
 type stuck struct {
-	keys    []string // hash of name, canonical arguments and result, newest last
-	code    string
-	codes   int
-	noticed bool
-	grace   int
+	Keys  []string `json:",omitempty"` // hash of name, canonical arguments and result, newest last
+	Code  string   `json:",omitempty"`
+	Codes int      `json:",omitempty"`
+	// Due is a notice that is earned and that the model has not got yet.
+	Due bool `json:",omitempty"`
+	// Told says that the model got the notice about the circle that is on; Grace is how many replies may still go on with it.
+	Told  bool `json:",omitempty"`
+	Grace int  `json:",omitempty"`
 }
 
 // observe takes in one result in call order.
-func (d *stuck) observe(name, args, result, code string) Verdict {
+func (d *stuck) observe(name, args, result, code string) {
 	h := sha256.New()
 	for _, s := range []string{name, args, result} {
 		h.Write([]byte(s))
 		h.Write([]byte{0})
 	}
-	d.keys = append(d.keys, hex.EncodeToString(h.Sum(nil)))
-	if len(d.keys) > stuckMemory {
-		d.keys = d.keys[1:]
+	d.Keys = append(d.Keys, hex.EncodeToString(h.Sum(nil)[:16]))
+	if len(d.Keys) > stuckMemory {
+		d.Keys = d.Keys[1:]
 	}
-	if code != "" && code == d.code {
-		d.codes++
+	if code != "" && code == d.Code {
+		d.Codes++
 	} else {
-		d.code, d.codes = code, 1
+		d.Code, d.Codes = code, 1
 	}
-	if !d.circling() {
-		d.noticed, d.grace = false, 0
-		return GoOn
+	switch {
+	case !d.circling():
+		d.Told, d.Grace = false, 0
+	case !d.Told:
+		d.Due = true
 	}
-	if !d.noticed {
-		d.noticed, d.grace = true, stuckGrace
-		return Notice
+}
+
+// replied takes in that a reply has all its results, and says whether the run has to end.
+func (d *stuck) replied() (stop bool) {
+	if !d.Told {
+		return false
 	}
-	if d.grace--; d.grace > 0 {
-		return GoOn
-	}
-	return Stop
+	d.Grace--
+	return d.Grace <= 0
+}
+
+// notified takes in that the notice is handed over. When the circle was broken meanwhile the next one earns its own.
+func (d *stuck) notified() {
+	d.Due, d.Told, d.Grace = false, d.circling(), stuckGrace
 }
 
 func (d *stuck) circling() bool {
-	return d.equal() || d.pairs() || d.code != "" && d.codes >= stuckCodes
+	return d.equal() || d.pairs() || d.Code != "" && d.Codes >= stuckCodes
 }
 
 func (d *stuck) equal() bool {
-	n := len(d.keys)
+	n := len(d.Keys)
 	if n < stuckEqual {
 		return false
 	}
 	for i := n - stuckEqual; i < n-1; i++ {
-		if d.keys[i] != d.keys[n-1] {
+		if d.Keys[i] != d.Keys[n-1] {
 			return false
 		}
 	}
@@ -83,12 +86,12 @@ func (d *stuck) equal() bool {
 }
 
 func (d *stuck) pairs() bool {
-	n := len(d.keys)
-	if n < stuckPairs || d.keys[n-1] == d.keys[n-2] {
+	n := len(d.Keys)
+	if n < stuckPairs || d.Keys[n-1] == d.Keys[n-2] {
 		return false
 	}
 	for i := n - stuckPairs; i < n-2; i++ {
-		if d.keys[i] != d.keys[i+2] {
+		if d.Keys[i] != d.Keys[i+2] {
 			return false
 		}
 	}
