@@ -26,7 +26,7 @@ import (
 	"vitrine/llm/endpoint"
 	"vitrine/llm/offline"
 	"vitrine/llm/openai"
-	"vitrine/llm/protocol"
+	"vitrine/llm/profile"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
@@ -299,10 +299,7 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions, t *
 		pace = 0
 	}
 	e := endpoint.Config{Wire: t.Through(wire(cfg)), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
-		Prices: cfg.Prices}
-	if cfg.Protocol != config.ProtocolNative {
-		e.Form = protocol.Form(cfg.Protocol)
-	}
+		Prices: cfg.Prices, Protocol: profile.Protocol(cfg.Protocol)}
 	locals := endpoint.NewLocals(e)
 	r := endpoint.Routes{Builtin: offline.New(offline.Config{Clock: clk, Pace: pace}), BuiltinName: config.OfflineModel, Local: locals, Missing: notServed}
 	closeIt = locals.Close

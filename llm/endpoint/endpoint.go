@@ -4,11 +4,14 @@
 package endpoint
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"vitrine/llm"
 	"vitrine/llm/openai"
 	"vitrine/llm/price"
+	"vitrine/llm/profile"
 	"vitrine/llm/protocol"
 	"vitrine/runtime/clock"
 )
@@ -17,8 +20,8 @@ import (
 type Config struct {
 	// Wire is the endpoint itself.
 	Wire openai.Config
-	// Form is how tools are written for a model without tool calls; empty for one that has them.
-	Form protocol.Form
+	// Protocol is how models call tools; empty: as the profile of each says.
+	Protocol profile.Protocol
 	// Silence within a stream ends it; 0 never.
 	Silence time.Duration
 	// Retries is how often a request that failed is sent again, RetryBase the first wait.
@@ -35,11 +38,34 @@ type Config struct {
 func New(cfg Config) (client llm.Client, closeIt func()) {
 	wire := openai.New(cfg.Wire)
 	client = llm.Watchdog(wire, llm.WatchdogConfig{Silence: cfg.Silence, FirstByte: openai.DefaultFirstByteTimeout, Clock: cfg.Clock})
-	if cfg.Form != "" {
-		client = protocol.New(client, cfg.Form)
+	client = spoken{
+		of: func(model string) profile.Protocol {
+			if cfg.Protocol != "" {
+				return cfg.Protocol
+			}
+			return Describe(cfg.Wire, model).Choice.Protocol
+		},
+		native: client, json: protocol.New(client, protocol.JSON), react: protocol.New(client, protocol.ReAct),
 	}
 	limiter := llm.NewLimiter(llm.LimitConfig{Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
 	client = limiter.For(cfg.Wire.BaseURL, client)
 	client = llm.Retry(client, llm.RetryConfig{Max: cfg.Retries, Base: cfg.RetryBase, Clock: cfg.Clock, Rand: cfg.Rand})
 	return price.Client(client, hostOf(cfg.Wire.BaseURL), price.Table{Own: cfg.Prices}), wire.Close
+}
+
+// spoken has each model call tools in its way.
+type spoken struct {
+	of                  func(model string) profile.Protocol
+	native, json, react llm.Client
+}
+
+// Stream implements llm.Client.
+func (s spoken) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	switch s.of(req.Model) {
+	case profile.ProtocolJSON:
+		return s.json.Stream(ctx, req)
+	case profile.ProtocolReAct:
+		return s.react.Stream(ctx, req)
+	}
+	return s.native.Stream(ctx, req)
 }

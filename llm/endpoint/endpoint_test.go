@@ -13,6 +13,7 @@ import (
 	"vitrine/llm/llmtest"
 	"vitrine/llm/openai"
 	"vitrine/llm/price"
+	"vitrine/llm/profile"
 	"vitrine/runtime/clock"
 )
 
@@ -131,5 +132,55 @@ func TestFacts(t *testing.T) {
 		if got := facts(c.base, c.model, map[string]price.Price{"mine": {Input: 2, Output: 3}}); !strings.Contains(got, c.want) {
 			t.Errorf("%s at %s: %s, want %s", c.model, c.base, got, c.want)
 		}
+	}
+}
+
+// How tools are called is chosen for each model by its profile, unless the configuration says it for all.
+func TestProtocolOfProfile(t *testing.T) {
+	set, err := profile.Parse([]byte("[profile.mine]\nendpoints = ['127.0.0.1']\n[[profile.mine.model]]\nmatch = ['plain*']\nprotocol = 'json'\n[[profile.mine.model]]\nmatch = ['lines*']\nprotocol = 'react'\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := llmtest.NewServer()
+	defer server.Close()
+	asks := func(client llm.Client, model string) string {
+		server.Push(llmtest.Answer("Final Answer: x"))
+		req := llm.Request{Model: model, Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}},
+			Tools: []llm.ToolSpec{{Name: "look", Description: "looks", Schema: []byte(`{"type":"object"}`)}}}
+		for _, err := range client.Stream(t.Context(), req) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		reqs := server.Requests()
+		body := string(reqs[len(reqs)-1].Body)
+		switch {
+		case strings.Contains(body, `"tools"`):
+			return "native"
+		case strings.Contains(body, "tool_args"):
+			return "json"
+		case strings.Contains(body, "Action Input"):
+			return "react"
+		}
+		return body
+	}
+	for said, want := range map[profile.Protocol][]string{"": {"native", "json", "react"}, "native": {"native", "native", "native"}, "react": {"react", "react", "react"}} {
+		client, closeIt := New(Config{Wire: openai.Config{BaseURL: server.URL(), Profiles: set}, Protocol: said, Silence: time.Minute, Clock: clock.Real(), Rand: func() float64 { return 0 }})
+		for i, model := range []string{"other", "plain-7b", "lines-7b"} {
+			if got := asks(client, model); got != want[i] {
+				t.Errorf("with %q %s is spoken to as %s, want %s", said, model, got, want[i])
+			}
+		}
+		closeIt()
+	}
+	if _, err := profile.Parse([]byte("[profile.mine]\nprotocol = 'xml'\n")); err == nil {
+		t.Error("an unknown protocol is taken")
+	}
+	text := ""
+	for _, f := range Describe(openai.Config{BaseURL: server.URL(), Profiles: set}, "plain-7b").Facts(nil) {
+		text += f[0] + ": " + f[1] + "\n"
+	}
+	if !strings.Contains(text, "protocol: json, by the profile") {
+		t.Error(text)
 	}
 }

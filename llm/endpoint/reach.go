@@ -59,6 +59,9 @@ func (d Description) String() string {
 // Facts are the same for doctor, a name and a text each, with what the model costs; own are prices of the configuration.
 func (d Description) Facts(own map[string]price.Price) [][]string {
 	facts := [][]string{{"profile", fmt.Sprintf("%s (%s)", d.Choice.Name, d.Choice.Why)}}
+	if p := d.Choice.Protocol; p != "" && p != profile.ProtocolNative {
+		facts = append(facts, []string{"protocol", string(p) + ", by the profile; AGENT_PROTOCOL takes another"})
+	}
 	for _, l := range d.Learned {
 		facts = append(facts, []string{"learned", fmt.Sprintf("since %s %s", l.At.Format(time.DateOnly), strings.Join(l.What, ", "))})
 	}

@@ -50,6 +50,7 @@ type rules struct {
 	CachedApart    *bool             `toml:"cached_apart"`
 	ThinkTags      *bool             `toml:"think_tags"`
 	TextCalls      *TextCalls        `toml:"text_calls"`
+	Protocol       *Protocol         `toml:"protocol"`
 	ContextTokens  *int              `toml:"context_tokens"`
 	Hints          map[string]string `toml:"hints"`
 }
@@ -196,6 +197,7 @@ func (r rules) check() map[string]string {
 	oneOf(bad, "empty_content", r.EmptyContent, ContentNull, ContentEmpty, ContentOmit)
 	oneOf(bad, "auth", r.Auth, AuthBearer, AuthAPIKey)
 	oneOf(bad, "text_calls", r.TextCalls, TextCallsTell, TextCallsParse)
+	oneOf(bad, "protocol", r.Protocol, ProtocolNative, ProtocolJSON, ProtocolReAct)
 	for key := range r.Body {
 		if slices.Contains(reserved, key) || !fields.MatchString(key) {
 			bad["body"] = fmt.Sprintf("%q cannot be set here", key)
@@ -261,6 +263,7 @@ func (r rules) over(p *Profile) {
 	set(&p.CachedApart, r.CachedApart)
 	set(&p.ThinkTags, r.ThinkTags)
 	set(&p.TextCalls, r.TextCalls)
+	set(&p.Protocol, r.Protocol)
 	set(&p.ContextTokens, r.ContextTokens)
 	if r.CachedTokens != nil {
 		p.CachedTokens = r.CachedTokens

@@ -65,6 +65,16 @@ const (
 	AuthAPIKey Auth = "api-key"
 )
 
+// Protocol is how a model calls tools.
+type Protocol string
+
+// The protocols: calls of the endpoint, or as text, in one JSON object or in lines.
+const (
+	ProtocolNative Protocol = "native"
+	ProtocolJSON   Protocol = "json"
+	ProtocolReAct  Protocol = "react"
+)
+
 // TextCalls is what happens to calls that a server left in the text.
 type TextCalls string
 
@@ -116,6 +126,8 @@ type Profile struct {
 	// ThinkTags says that a reply that begins with <think> has its reasoning there.
 	ThinkTags bool
 	TextCalls TextCalls
+	// Protocol is how the model calls tools; empty is native.
+	Protocol Protocol
 	// ContextTokens is the window of the model; 0 is unknown.
 	ContextTokens int
 	// Hints say what to change at this server, by the code of a note or the kind of an error.

@@ -62,7 +62,8 @@ type Config struct {
 	LLMRetries        int
 	LLMRetryBaseDelay time.Duration
 	LLMTemperature    float64
-	Protocol          string
+	// Protocol is empty where the profile says it.
+	Protocol string
 
 	MaxToolIters int
 	MaxToolCalls int

@@ -36,7 +36,6 @@ func TestDefaults(t *testing.T) {
 		LLMTimeout:        time.Minute,
 		LLMRetries:        2,
 		LLMRetryBaseDelay: 500 * time.Millisecond,
-		Protocol:          ProtocolNative,
 		MaxToolIters:      8,
 		MaxToolCalls:      20,
 		MaxRunTokens:      100000,

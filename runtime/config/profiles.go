@@ -89,6 +89,7 @@ const sampleProfiles = `
 # system_role = "system"                       # or developer
 # reasoning = "drop"                           # what of it goes back: drop, reply, fill (every message of the assistant)
 # call_ids = "any"                             # or alnum9
+# protocol = "native"                          # how it calls tools: or as text, json or react
 # text_calls = "tell"                          # or parse: run calls that the server left in the text
 # context_tokens = 32768                       # the model's window
 # headers = { X-Gateway-Key = "..." }          # sent with each request; never shown

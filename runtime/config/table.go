@@ -115,8 +115,9 @@ func modelTable() []setting {
 
 func agentTable() []setting {
 	return append([]setting{
-		{name: "AGENT_PROTOCOL", flag: "--protocol", def: ProtocolNative,
+		{name: "AGENT_PROTOCOL", flag: "--protocol", example: ProtocolNative,
 			doc:   "How the model calls tools: native, or as text for models without tool calls: json or react.",
+			note:  "Without it the profile says it; native is usual.",
 			parse: func(c *Config, s string) error { c.Protocol = s; return checkProtocol(s) }},
 		intSetting("AGENT_MAX_TOOL_ITERS", "8", 1, 1000, "Most steps (model calls that may ask for tools) of one run.",
 			func(c *Config) *int { return &c.MaxToolIters }),
