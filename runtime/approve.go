@@ -53,22 +53,66 @@ type word struct {
 	goOn bool
 }
 
-// rule applies the policy to the calls of a batch that are not decided yet. waiting says that the user has to be asked first.
+// rule applies the policy to the calls of a batch that are still to run: what it forbids does not run, whatever was said or begun
+// before; what it asks about waits unless it was approved. waiting says that the user has to be asked first.
 func (r *run) rule(from, to int) (waiting bool) {
 	for i := from; i < to; i++ {
 		c := &r.calls[i]
-		if c.ready || c.approved || c.row.Status != CallPending && c.row.Status != CallWaiting {
+		if c.ready {
 			continue
 		}
+		open := c.row.Status == CallPending || c.row.Status == CallWaiting
 		switch r.s.rule(c.row.Name, c.row.Effect) {
 		case RuleDeny:
-			c.deny("the configuration forbids this tool")
+			if c.approved || !open {
+				r.events = append(r.events, r.forbid(c))
+			} else {
+				c.deny(r.s.whyDenied(c))
+			}
 		case RuleAsk:
-			c.row.Status, c.held = CallWaiting, false
-			waiting = true
+			if open && !c.approved {
+				c.row.Status, c.held = CallWaiting, false
+				waiting = true
+			}
 		}
 	}
 	return waiting
+}
+
+// recheck puts the calls that wait, or that were let run, under the policy of now, which may be another one than that which asked:
+// for what it forbids no word is taken.
+func (r *run) recheck() error {
+	var forbidden []trace.Event
+	tx := r.s.tx()
+	for i := range r.calls {
+		c := &r.calls[i]
+		if c.ready || c.row.Status != CallWaiting && (c.row.Status != CallPending || !c.approved) {
+			continue
+		}
+		if r.s.rule(c.row.Name, c.row.Effect) == RuleDeny {
+			forbidden = append(forbidden, r.forbid(c))
+			r.decided(&tx, c, "deny", r.s.whyDenied(c))
+		}
+	}
+	if tx.Events = append(tx.Events, forbidden...); len(tx.Events) == 0 {
+		return nil
+	}
+	return r.commitAs(tx, StateWaitingApproval)
+}
+
+// forbid keeps a call from running that the user was asked about, let run, or that had been started before a crash. The event tells
+// the user.
+func (r *run) forbid(c *call) trace.Event {
+	why := r.s.whyDenied(c)
+	note := trace.NoticeData{Code: "policy_denies", Message: c.row.Name + " does not run, and no word of yours is taken for it", Why: why}
+	if c.row.Status == CallStarted && !c.absent {
+		note.Message = c.row.Name + " had been started before the program stopped and is not run again"
+		c.lost()
+		c.result.Error.Message += "; it is not run again: " + why
+	} else {
+		c.deny(why)
+	}
+	return r.event(note)
 }
 
 // ruleAll applies policy and debugger to the batch; when the user has to be asked by the policy, all questions of the reply
@@ -144,15 +188,19 @@ func cutPreview(text string) string {
 // askUser waits until every waiting call is decided. Each word is committed when it comes, before anything runs. Where nobody
 // can answer the run is left as it is.
 func (r *run) askUser() (Input, error) {
+	if err := r.recheck(); err != nil {
+		return "", err
+	}
 	if r.s.eng.cfg.Limits.Headless {
 		r.releaseHeld()
 	}
-	for _, ev := range r.askEvents() {
-		r.s.eng.cfg.Bus.Publish(ev) // who looks only now sees the question too
-	}
-	for len(r.waitingCalls()) > 0 {
+	for told := false; len(r.waitingCalls()) > 0; {
 		w, ok := r.words.TryGet()
 		if !ok {
+			if !told { // who looks only now sees the questions too that the words which came along left open
+				told = true
+				r.s.eng.cfg.Bus.Publish(r.askEvents()...)
+			}
 			if r.s.eng.cfg.Limits.Headless {
 				r.left = true
 				r.tell(trace.StateData{State: string(r.state), Reason: string(ReasonPaused)})
@@ -192,17 +240,26 @@ func (r *run) nextCall() int {
 	return i
 }
 
-// decide commits one word. A word on a call that does not wait, or not any more, changes nothing.
+// decide commits one word. A word on a call that does not wait, or not any more, changes nothing; nor does one on a call that the
+// session's rules have forbidden meanwhile.
 func (r *run) decide(w word) error {
+	if err := r.recheck(); err != nil {
+		return err
+	}
 	for i := range r.calls {
 		c := &r.calls[i]
 		if c.ready || c.row.Status != CallWaiting || c.row.ID != w.Call {
 			continue
 		}
+		tx := r.s.tx()
+		if w.goOn && c.held && r.s.rule(c.row.Name, c.row.Effect) == RuleAsk {
+			c.held = false // the policy of now asks
+			tx.Events = r.askEvents()
+			return r.commitAs(tx, StateWaitingApproval)
+		}
 		if w.goOn && !c.held {
 			return nil // a step of the debugger is no approval
 		}
-		tx := r.s.tx()
 		switch {
 		case w.Arguments != "":
 			return r.decideEdit(i, w)

@@ -89,11 +89,14 @@ func (r *run) heldOnly() bool {
 	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(c *call) bool { return !c.held })
 }
 
-// releaseHeld lets calls go that only the debugger held.
+// releaseHeld lets calls go that only the debugger held; one that the policy of now asks about waits on.
 func (r *run) releaseHeld() {
 	for _, c := range r.waitingCalls() {
 		if c.held {
-			c.row.Status, c.approved = CallPending, true
+			c.held = false
+			if r.s.rule(c.row.Name, c.row.Effect) != RuleAsk {
+				c.row.Status, c.approved = CallPending, true
+			}
 		}
 	}
 }

@@ -95,6 +95,14 @@ func (s *session) rule(tool string, effect tools.Effect) Rule {
 	return base
 }
 
+// whyDenied says whose rule keeps a call from running.
+func (s *session) whyDenied(c *call) string {
+	if s.eng.cfg.Policy.rule(c.row.Name, c.row.Effect) == RuleDeny {
+		return "the configuration forbids this tool"
+	}
+	return "this session's rules forbid this tool"
+}
+
 // setRule changes a tool's rule for this session. It is safe while a run waits for the user, and at no other time of a run.
 func (s *session) setRule(c ToolRule) error {
 	if c.Rule != "" {

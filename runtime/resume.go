@@ -263,6 +263,7 @@ func (r *run) reconcile() (Input, error) {
 			tx.Calls, unknown = append(tx.Calls, c.row), true
 			continue
 		}
+		c.absent = !ran
 		if ran {
 			c.output = out
 			c.answer(tools.NewResult(out, nil), CallDone)
