@@ -124,7 +124,9 @@ func (r *run) prepare(ord int, tc llm.ToolCall) call {
 			"%s failed %d times in a row because its service is not there; it is switched off for this run: do without it", c.row.Name, unavailableMost)}
 	}
 	if bad != nil {
-		c.answer(tools.ErrorResult(bad), CallNotRun)
+		res := tools.ErrorResult(bad)
+		c.answer(res, CallNotRun)
+		c.row.Result = tools.EncodeResult(res) // so that a restart does not take it for one to run
 		c.row.Arguments, c.row.RawArguments = string(emptyObject), raw
 		return c
 	}

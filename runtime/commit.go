@@ -148,7 +148,10 @@ func (r *run) commitWith(tx Tx, state State, change func(*settings)) error {
 		r.row.Reason = ReasonBreak
 	}
 	tx.Calls = append(tx.Calls, r.outdated...)
-	r.row.Usage.Active = r.active()
+	r.row.Usage.Active, r.row.Usage.Guards = r.active(), nil
+	if !state.Terminal() {
+		r.row.Usage.Guards = r.guards()
+	}
 	row := r.row
 	tx.Run = &row
 	got, err := r.s.commitSettings(tx, change)

@@ -128,6 +128,8 @@ type RunUsage struct {
 	Cost              *float64
 	// Active is how long the run was executed; the time between a crash and the resume is not in it.
 	Active time.Duration
+	// Guards is what an unfinished run has used up of our patience; nil is nothing, as for a run that has ended.
+	Guards *Guards `json:",omitempty"`
 }
 
 // Add adds what another one used.

@@ -134,6 +134,7 @@ func (c *call) settle(w Outcome) {
 // restore takes the stored calls of the last step up again.
 func (r *run) restore(rows []CallRow) {
 	r.reply.stored = true
+	r.restoreGuards()
 	stored := map[string]bool{}
 	for _, m := range r.s.window {
 		if m.Role == llm.RoleTool && m.RunID == r.row.ID {

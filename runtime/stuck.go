@@ -3,7 +3,52 @@ package runtime
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 )
+
+// Guards is what the guards of a run have counted. It is stored with each commit of the run, so that a restart does not make them
+// start anew. It is never changed once it is made.
+type Guards struct {
+	// Rejections are answers that went back, Repairs empty replies, Unknown the unknown tools in a row.
+	Rejections int `json:",omitempty"`
+	Repairs    int `json:",omitempty"`
+	Unknown    int `json:",omitempty"`
+	// Misshapen says that an answer did not have the schema.
+	Misshapen bool `json:",omitempty"`
+	// Unavailable are failures in a row for want of a service, by tool.
+	Unavailable map[string]int `json:",omitempty"`
+	// Judged is how many calls of the step were judged, Stuck what came of those and all before them.
+	Judged int   `json:",omitempty"`
+	Stuck  stuck `json:",omitzero"`
+}
+
+// guards is what the run's guards have counted until now.
+func (r *run) guards() *Guards {
+	g := &Guards{
+		Rejections: r.rejections, Repairs: r.repairs, Unknown: r.unknown, Misshapen: r.misshapen, Unavailable: map[string]int{},
+		Judged: r.judged, Stuck: r.stuck,
+	}
+	g.Stuck.Keys = slices.Clone(r.stuck.Keys)
+	for tool, n := range r.unavailable {
+		if n > 0 {
+			g.Unavailable[tool] = n
+		}
+	}
+	return g
+}
+
+// restoreGuards takes up what an earlier process counted.
+func (r *run) restoreGuards() {
+	g := r.row.Usage.Guards
+	if g == nil {
+		return // nothing, or stored by a build that kept no counts
+	}
+	r.rejections, r.repairs, r.unknown, r.misshapen, r.judged = g.Rejections, g.Repairs, g.Unknown, g.Misshapen, g.Judged
+	maps.Copy(r.unavailable, g.Unavailable)
+	r.stuck = g.Stuck
+	r.stuck.Keys = slices.Clone(g.Stuck.Keys)
+}
 
 // How often something has to repeat before the run counts as going in circles, and in how many further replies the model may do so
 // after the one notice.
