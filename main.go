@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,9 @@ func (w wiring) program() cli.Program {
 	crash := &cli.Crash{Exit: os.Exit}
 	return cli.Program{
 		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Describe: describe, Models: models, Signals: cli.OSSignals, Crash: crash,
+		RuleNames: func() []string {
+			return runtime.RuleNames(slices.Concat(builtin.All(builtin.Deps{}), builtin.Files(builtin.Deps{}), w.tools)...)
+		},
 	}
 }
 

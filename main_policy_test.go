@@ -32,3 +32,22 @@ func TestAnAnswerUnderAnotherPolicy(t *testing.T) {
 		}
 	}
 }
+
+// A misspelt name in a rule ends the program before anything is opened, with what was meant; the names of the program's tools and of
+// the effects are taken.
+func TestNamesInThePolicy(t *testing.T) {
+	for policy, want := range map[string]string{
+		"write_fil=deny":  "AGENT_TOOL_POLICY=write_fil=deny: there is no tool and no effect of that name; did you mean write_file?",
+		"sideeffect=deny": "did you mean side_effect?",
+		"write_file=deny,list_dir=ask,todo=auto,artifact=auto,calculator=auto,search_mock=ask,probeable=ask,own_data=auto": "",
+	} {
+		dir := t.TempDir()
+		r := vitrine(dir, "run", "hi").with("AGENT_TOOL_POLICY=" + policy).run(t)
+		if want == "" && r.code != 0 || want != "" && (r.code != 2 || !strings.Contains(r.stderr, want)) {
+			t.Errorf("%s: %+v", policy, r)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "data")); want != "" && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: something was opened: %v", policy, err)
+		}
+	}
+}

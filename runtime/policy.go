@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"vitrine/tools"
 )
@@ -29,6 +30,19 @@ func DefaultPolicy() *Policy {
 		tools.ReadOnly: RuleAuto, tools.OwnData: RuleAuto,
 		tools.Idempotent: RuleAsk, tools.Probeable: RuleAsk, tools.SideEffect: RuleAsk,
 	}}
+}
+
+// RuleNames gives the names that rules may have: those of the tools, and the effects.
+func RuleNames(all ...tools.Tool) []string {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name())
+	}
+	for effect := range DefaultPolicy().Effects {
+		names = append(names, string(effect))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // CheckRule says whether a rule is one.

@@ -3,8 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,7 +65,7 @@ func checkProtocol(s string) error {
 	return errors.New("must be native, json or react")
 }
 
-// parsePolicy reads rules as name=rule with commas between them. Whether a name is a tool's or an effect's is not known here.
+// parsePolicy reads rules as name=rule with commas between them. Which names there are checkRules looks at.
 func parsePolicy(s string) (map[string]string, error) {
 	rules := map[string]string{}
 	for part := range strings.SplitSeq(s, ",") {
@@ -75,6 +77,36 @@ func parsePolicy(s string) (map[string]string, error) {
 		rules[name] = rule
 	}
 	return rules, nil
+}
+
+// checkRules tells the names in AGENT_TOOL_POLICY that no tool and no effect has: such a rule would do nothing.
+func checkRules(cfg *Config, in Inputs) (errs []error) {
+	if len(cfg.ToolPolicy) == 0 || in.RuleNames == nil {
+		return nil
+	}
+	known := in.RuleNames()
+	e := Error{Name: "AGENT_TOOL_POLICY"}
+	for _, v := range cfg.values {
+		if v.Name != "AGENT_TOOL_POLICY" {
+			continue
+		}
+		if e.Place = v.Source.Place; v.Source.Kind == FromFile {
+			e.Name = "agent.tool_policy"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.ToolPolicy)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		one := e
+		one.Value = name + "=" + cfg.ToolPolicy[name]
+		one.Allowed = "there is no tool and no effect of that name"
+		if s := Suggest(name, known); s != "" {
+			one.Allowed += "; did you mean " + s + "?"
+		}
+		errs = append(errs, &one)
+	}
+	return errs
 }
 
 // checkKey looks for what cannot stand in a header; the text of a key never goes into the message.

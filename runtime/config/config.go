@@ -107,6 +107,8 @@ type Inputs struct {
 	Home string
 	// Login is the login name: the user when nobody named one.
 	Login string
+	// RuleNames gives the tools and effects that AGENT_TOOL_POLICY may name; it is asked only when rules are set. Nil: any name.
+	RuleNames func() []string
 }
 
 // SourceKind is one of the four places that a value may come from.
@@ -222,6 +224,7 @@ func Load(in Inputs) (Config, error) {
 	}
 	errs = append(errs, setProfiles(&cfg, in)...)
 	errs = append(errs, setPrices(&cfg, in)...)
+	errs = append(errs, checkRules(&cfg, in)...)
 	if err := setUser(&cfg, in); err != nil {
 		errs = append(errs, err)
 	}

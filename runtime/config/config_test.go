@@ -522,3 +522,28 @@ func TestLocalModel(t *testing.T) {
 		}
 	}
 }
+
+// A rule for what is neither a tool nor an effect would do nothing: each such name is an error with its place.
+func TestNamesOfRules(t *testing.T) {
+	known := func() []string { return []string{"calculator", "read_only", "side_effect", "write_file"} }
+	for _, c := range []struct{ env, file, want string }{
+		{"write_file=deny, side_effect=auto", "", ""},
+		{"", "", ""},
+		{"write_fil=deny", "", "AGENT_TOOL_POLICY=write_fil=deny: there is no tool and no effect of that name; did you mean write_file?"},
+		{"Write_File=deny", "", "AGENT_TOOL_POLICY=Write_File=deny: there is no tool and no effect of that name; did you mean write_file?"},
+		{"side_efect=ask,write_file=ask,zzzzzzzzzz=auto", "", "AGENT_TOOL_POLICY=side_efect=ask: there is no tool and no effect of that name; did you mean side_effect?\nAGENT_TOOL_POLICY=zzzzzzzzzz=auto: there is no tool and no effect of that name"},
+		{"", "[agent]\ntool_policy = \"calulator=ask\"\n", "agent.tool_policy=calulator=ask: there is no tool and no effect of that name; did you mean calculator? (c.toml:2:15)"},
+	} {
+		in := Inputs{File: []byte(c.file), FilePath: "c.toml", Login: "ann", RuleNames: known}
+		if c.env != "" {
+			in.Environ = []string{"AGENT_TOOL_POLICY=" + c.env}
+		}
+		got := ""
+		if _, err := Load(in); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s%s:\n%s\nwant\n%s", c.env, c.file, got, c.want)
+		}
+	}
+}

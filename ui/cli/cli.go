@@ -147,6 +147,8 @@ type Program struct {
 	Reach func(ctx context.Context, cfg config.Config) (string, error)
 	// Describe tells how the endpoint is spoken to and what its model costs, as facts of a name and a text, without asking it.
 	Describe func(cfg config.Config) [][]string
+	// RuleNames gives the tools and effects that rules of the configuration may name; nil: any name.
+	RuleNames func() []string
 	// Models asks the endpoint, and this machine, which models there are.
 	Models func(ctx context.Context, cfg config.Config) Offer
 	// Signals calls f, one call at a time, for each signal that the process gets, until stop is called.

@@ -190,6 +190,8 @@ func (c *command) load(o *options) (config.Config, error) {
 		Flags:   config.Flags{Model: o.model, User: o.user, Protocol: o.protocol},
 		Environ: environ,
 		Home:    c.proc.Home,
+
+		RuleNames: c.prog.RuleNames,
 	}
 	if o.user == "" {
 		in.Login = c.proc.Login()
