@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vitrine/llm"
+	"vitrine/runtime/config"
 	"vitrine/runtime/prompt"
 	"vitrine/trace"
 )
@@ -132,4 +133,27 @@ func (r *run) warnFull(m trace.Meter) {
 		Why:     fmt.Sprintf("%d of %d tokens, the reply's %d included (AGENT_COMPACT=off); when it is full, turns end without an answer", used, limit, r.s.reserve()),
 		Todo:    "/compact folds now; /new starts an empty session; AGENT_COMPACT=auto folds by itself",
 	}))
+}
+
+// warnCost says once a run that its cap on the cost cannot hold, because nobody knows what a reply cost. The offline model is free.
+func (r *run) warnCost(u llm.Usage) {
+	limit, model := r.row.Budget.Cost, r.row.Versions.Model
+	if limit == nil || u.Cost != nil || r.row.Usage.Unpriced || model == config.OfflineModel {
+		return
+	}
+	r.row.Usage.Unpriced = true
+	digits := 4
+	if *limit < 0.0001 {
+		digits = 6 // the least that can be set
+	}
+	note := trace.NoticeData{
+		Code:    "cost_unknown",
+		Message: fmt.Sprintf("the cost of %s is unknown, so AGENT_MAX_RUN_COST (%.*f) cannot hold", model, digits, *limit),
+		Why:     "the server did not report it, and no price of that model is known",
+		Todo:    "[price.MODEL] in the configuration file sets it",
+	}
+	if u.Prompt == nil || u.Completion == nil || *u.Prompt <= 0 {
+		note.Why, note.Todo = "the server did not report what the reply used", "AGENT_MAX_RUN_TOKENS holds, by an estimate"
+	}
+	r.events = append(r.events, r.event(note))
 }

@@ -158,6 +158,7 @@ func (r *run) judge(st *stream) (Input, error) {
 	r.reply = reply{text: r.text, done: *st.done}
 	r.account(st.done.Usage)
 	u := st.done.Usage
+	r.warnCost(u)
 	data.PromptTokens, data.CompletionTokens, data.CachedTokens, data.ReasoningTokens = u.Prompt, u.Completion, u.Cached, u.Reasoning
 	data.Cost = u.Cost
 	data.ToolCallCount, data.FinishReason, data.Text = len(st.done.ToolCalls), string(st.done.Finish), r.text

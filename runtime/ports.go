@@ -126,6 +126,8 @@ type RunUsage struct {
 	// reported. Cost is in US dollars, nil: unknown.
 	Cached, Reasoning *int
 	Cost              *float64
+	// Unpriced says that the cost of a reply was not known, so that no cap on it holds.
+	Unpriced bool `json:",omitempty"`
 	// Active is how long the run was executed; the time between a crash and the resume is not in it.
 	Active time.Duration
 	// Guards is what an unfinished run has used up of our patience; nil is nothing, as for a run that has ended.
@@ -136,6 +138,7 @@ type RunUsage struct {
 func (u *RunUsage) Add(o RunUsage) {
 	u.Steps, u.Calls, u.Prompt, u.Completion = u.Steps+o.Steps, u.Calls+o.Calls, u.Prompt+o.Prompt, u.Completion+o.Completion
 	u.Estimated, u.Active = u.Estimated || o.Estimated, u.Active+o.Active
+	u.Unpriced = u.Unpriced || o.Unpriced
 	u.Cached, u.Reasoning, u.Cost = both(u.Cached, o.Cached), both(u.Reasoning, o.Reasoning), both(u.Cost, o.Cost)
 }
 
