@@ -46,15 +46,50 @@ func (c *Checks) schema() (*jsonschema.Resolved, error) {
 	if len(c.Schema) == 0 {
 		return nil, nil
 	}
+	var v any
+	if err := json.Unmarshal(c.Schema, &v); err != nil {
+		return nil, fmt.Errorf("the JSON schema: %w", err)
+	}
+	if kind := notSchema(v); kind != "" { // the library's own words on this are its Go types
+		return nil, fmt.Errorf("the JSON schema has to be an object, or true or false; it is %s", kind)
+	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(c.Schema, &s); err != nil {
-		return nil, fmt.Errorf("the JSON schema: %w", err)
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field != "" {
+			return nil, fmt.Errorf("the JSON schema: its field %s cannot be a %s", wrong.Field, wrong.Value)
+		}
+		return nil, fmt.Errorf("the JSON schema: %s", cutLine(oneLine(err)))
 	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("the JSON schema: %w", err)
 	}
 	return resolved, nil
+}
+
+// notSchema names the kind of a JSON value that can be no schema; empty when it can.
+func notSchema(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case float64:
+		return "a number"
+	case []any:
+		return "an array"
+	}
+	return ""
+}
+
+// cutLine bounds what a library says of a fault to what fits on a few rows of a screen.
+func cutLine(s string) string {
+	const most = 200
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 // text says what is wrong with an answer as far as its text tells; empty when nothing is.

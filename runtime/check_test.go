@@ -118,6 +118,21 @@ func TestBadChecksAreRefused(t *testing.T) {
 			t.Errorf("%+v is taken", c)
 		}
 	}
+	for schema, want := range map[string]string{
+		`"x"`: "it is a string", `5`: "it is a number", `null`: "it is null", `[{}]`: "it is an array", `{"properties":5}`: "JSON schema", `{"required":{"a":1}}`: "JSON schema",
+		`{"type":5}`: "JSON schema", ``: "", `true`: "", `{}`: "",
+	} {
+		err := (&runtime.Checks{Schema: json.RawMessage(schema)}).Validate()
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", schema, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 250 || strings.Contains(err.Error(), "struct") {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
 	var none *runtime.Checks
 	if err := none.Validate(); err != nil {
 		t.Error(err)

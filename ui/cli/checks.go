@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,6 +55,9 @@ func readSchema(path string) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(f, schemaLimit+1))
 	if err == nil && len(b) > schemaLimit {
 		err = fmt.Errorf("it is larger than %d KB", schemaLimit>>10)
+	}
+	if err == nil && len(bytes.TrimSpace(b)) == 0 {
+		err = errors.New("it is empty")
 	}
 	return b, err
 }
