@@ -71,6 +71,11 @@ type Node struct {
 	halted  bool          // of runs: left unfinished by a process that is gone
 	sent    int           // of runs: the meter's last word on the prompt
 	model   string        // of runs
+
+	asked   bool          // of calls: the user's word on it is waited for
+	waits   int           // of steps and runs: how many of the calls below wait for the user
+	since   time.Time     // when they began to
+	waitFor time.Duration // how long they did before
 }
 
 // Tokens counts what a model call, or several, used. Estimated marks that the provider reported less than all.
@@ -96,7 +101,8 @@ func (t Tokens) plus(o Tokens) Tokens {
 	return sum
 }
 
-// Duration is how long the span lasted, or has lasted at now. For a run that has ended it is what its end said.
+// Duration is how long the span lasted, or has lasted at now. For a run that has ended it is what its end said. What a step or a
+// run waited for the user is not in it.
 func (n *Node) Duration(now time.Time) time.Duration {
 	if n.took > 0 && !n.Open() {
 		return n.took
@@ -105,7 +111,28 @@ func (n *Node) Duration(now time.Time) time.Duration {
 	if end.IsZero() {
 		end = now
 	}
-	return max(end.Sub(n.Start), 0)
+	took := end.Sub(n.Start) - n.waitFor
+	if n.waits > 0 {
+		took -= max(end.Sub(n.since), 0)
+	}
+	return max(took, 0)
+}
+
+// waitsFor notes that a call begins or ends to wait for the user; its step and its run do nothing meanwhile.
+func (n *Node) waitsFor(on bool, at time.Time) {
+	if n.asked == on {
+		return
+	}
+	n.asked = on
+	for p := n.Parent; p != nil; p = p.Parent {
+		if on {
+			if p.waits++; p.waits == 1 {
+				p.since = at
+			}
+		} else if p.waits--; p.waits == 0 {
+			p.waitFor += max(at.Sub(p.since), 0)
+		}
+	}
 }
 
 // Open reports whether the span has not ended.

@@ -624,3 +624,43 @@ func TestEditInTheTree(t *testing.T) {
 		t.Errorf("old %+v, now %+v", old, now)
 	}
 }
+
+// What a step waited for the user is not in its time, nor in that of a run that goes on: two questions at once, one answered after
+// the other, then a call that runs; a pause before the model call; a cancel while one waits.
+func TestWaitsAreNotInTheTimeOfAStep(t *testing.T) {
+	asked := func(id string) ApprovalData { return ApprovalData{Phase: "asked", ID: id, CallID: id, Tool: "save"} }
+	said := func(id string) ApprovalData {
+		return ApprovalData{Phase: "decided", ID: id, CallID: id, Tool: "save", Answer: "allow"}
+	}
+	check := func(what string, tree *Tree, now, step, run int) {
+		t.Helper()
+		if got := tree.Node("r/1").Duration(ms(now)); got != time.Duration(step)*time.Millisecond {
+			t.Errorf("%s: the step took %v, want %d ms", what, got, step)
+		}
+		if got := tree.Run("r").Duration(ms(now)); got != time.Duration(run)*time.Millisecond {
+			t.Errorf("%s: the run took %v, want %d ms", what, got, run)
+		}
+	}
+	s := (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, LLMCallData{StartedAt: ms(10), LatencyMS: 20}).
+		at(30, asked("a")).at(30, asked("b")).at(31, asked("a"))
+	check("asked", treeOf(s.events...), 5000, 20, 30)
+	s.at(1030, said("a"))
+	check("one is decided", treeOf(s.events...), 5000, 20, 30)
+	s.at(2030, said("b")).at(2030, ToolCallData{ID: "a", CallID: "a", Tool: "save", Status: "started"})
+	check("it runs", treeOf(s.events...), 2040, 30, 40)
+	ended := s.at(2050, ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "done", OK: true, DurationMS: 20}).
+		at(2060, ToolResultData{ID: "b", CallID: "b", Tool: "save", Status: "done", OK: true, DurationMS: 10}).
+		at(2070, RunEndData{State: "succeeded", DurationMS: 66})
+	check("it has ended", treeOf(ended.events...), 9000, 50, 66)
+
+	s = (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, StateData{State: "waiting_model", Pause: &Pause{}})
+	check("paused", treeOf(s.events...), 5000, 0, 10)
+	s.at(4000, StateData{State: "waiting_model"})
+	check("it goes on", treeOf(s.events...), 4005, 5, 15)
+	s.at(4020, LLMCallData{StartedAt: ms(4001), LatencyMS: 19})
+	check("it has answered", treeOf(s.events...), 4025, 19, 35)
+
+	s = (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, LLMCallData{StartedAt: ms(10), LatencyMS: 20}).at(30, asked("a")).
+		at(3000, ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "not_run"}).at(3000, RunEndData{State: "cancelled", DurationMS: 33})
+	check("cancelled", treeOf(s.events...), 9000, 20, 33)
+}

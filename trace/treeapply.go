@@ -62,8 +62,10 @@ func (t *Tree) paused(run, m *Node, e Event, on bool) bool {
 	switch {
 	case on:
 		run.Status, m.Status, m.Outcome = Waiting, Waiting, "paused"
+		m.waitsFor(true, e.TS)
 	case m.Status == Waiting:
 		m.Status, m.Outcome, m.Start = Running, "", e.TS
+		m.waitsFor(false, e.TS)
 	default:
 		return false
 	}
@@ -175,8 +177,9 @@ func (t *Tree) modelCall(run *Node, e Event, d LLMCallData) {
 			c.Start = c.End.Add(-time.Duration(*d.ContextMS) * time.Millisecond)
 		}
 	}
+	m.waitsFor(false, m.Start)
 	if m == m.Parent.Children[0] {
-		m.Parent.Start = m.Start
+		m.Parent.Start, m.Parent.waitFor = m.Start, 0 // what it waited was before
 	}
 	m.Tokens = d.tokens()
 	m.Streamed = len(d.Text)
@@ -263,6 +266,7 @@ func (t *Tree) toolResult(run *Node, e Event, d ToolResultData) {
 		n.Outcome = d.Status
 	}
 	n.Progress = ""
+	n.waitsFor(false, e.TS) // unless it was decided
 	t.keep(n, e)
 	t.end(n, e.TS, status)
 	t.closeStep(n.Parent)
@@ -315,8 +319,12 @@ func (t *Tree) approval(run *Node, e Event, d ApprovalData) {
 		t.keep(run, e)
 		return
 	}
+	if d.Phase != "asked" {
+		n.waitsFor(false, e.TS)
+	}
 	if d.Phase == "asked" && n.Open() {
 		n.Status, n.Outcome = Waiting, "waits for you"
+		n.waitsFor(true, e.TS)
 	} else if n.Open() {
 		if n.Outcome = ""; d.Answer == "deny" {
 			n.Outcome = denied(d.Reason)
