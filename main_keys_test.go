@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"vitrine/llm"
@@ -105,18 +106,20 @@ func repeats(r llmtest.Request) map[string]llmtest.Reply {
 // no screen holds it, plain, escaped, in base64 or in hexadecimal (B112).
 func TestKeysStayWhereTheyBelong(t *testing.T) {
 	k := newKeyholder(t)
-	name, sent := "", 0
+	var now atomic.Value // the name of what the server does
+	var sent atomic.Int64
 	k.srv.Handle(func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(r.Header.Get("Authorization"), markedKey) {
-			sent++
+			sent.Add(1)
 		}
-		return repeats(r)[name]
+		return repeats(r)[now.Load().(string)]
 	})
 	names := []string{"401", "redirect", "headers", "404", "500", "429", "page", "stream", "odd", "text"}
 	if testing.Short() {
 		names = names[:3]
 	}
-	for _, name = range names {
+	for _, name := range names {
+		now.Store(name)
 		code := 1
 		if name == "headers" {
 			code = 0
@@ -130,7 +133,7 @@ func TestKeysStayWhereTheyBelong(t *testing.T) {
 		k.srv.SetModels(repeats(llmtest.Request{Header: map[string][]string{"Authorization": {"Bearer " + markedKey}}})[name])
 		k.look("doctor", vitrine(k.dir, "doctor", "--check").with("OPENAI_API_KEY="+markedKey, "OPENAI_BASE_URL="+k.srv.URL()+"?code="+queryKey).run(t).stdout)
 	}
-	if sent == 0 {
+	if sent.Load() == 0 {
 		t.Error("the key never reached the server, so the test shows nothing")
 	}
 }
