@@ -1,0 +1,108 @@
+package endpoint
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vitrine/llm"
+	"vitrine/llm/llmtest"
+	"vitrine/llm/openai"
+	"vitrine/llm/profile"
+	"vitrine/runtime/clock"
+)
+
+// What an endpoint answers to the sign of life is told in a line, and the key in none.
+func TestReachTells(t *testing.T) {
+	server := llmtest.NewServer()
+	defer server.Close()
+	wire := openai.Config{BaseURL: server.URL(), Key: "sk-marked"}
+	for _, c := range []struct {
+		reply llmtest.Reply
+		want  string
+		fails bool
+	}{
+		{llmtest.Models("a"), "answers (HTTP 200); profile ", false},
+		{llmtest.Refuse(401, ""), "refused the key (HTTP 401)", true},
+		{llmtest.Refuse(404, ""), "answers, but lists no models (HTTP 404)", false},
+		{llmtest.Refuse(500, "sk-marked"), "answered HTTP 500", true},
+	} {
+		server.SetModels(c.reply)
+		got, err := Reach(t.Context(), wire, "m")
+		if err != nil {
+			got = err.Error()
+		}
+		if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Contains(got, "sk-marked") {
+			t.Errorf("%q, %v, want %q", got, err, c.want)
+		}
+	}
+	for _, base := range []string{"http://127.0.0.1:1/v1", "::"} {
+		if got, err := Reach(t.Context(), openai.Config{BaseURL: base, Key: "sk-marked"}, "m"); err == nil || strings.Contains(err.Error(), "sk-marked") {
+			t.Errorf("%s: %q, %v", base, got, err)
+		}
+	}
+	set, err := profile.Parse([]byte("[profile.mine]\nendpoints = ['127.0.0.1']\nauth = 'api-key'\nquery = { v = '1' }\nheaders = { X-Team = 't' }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire.Profiles = set
+	server.SetModels(llmtest.Models("a"))
+	if got, err := Reach(t.Context(), wire, "m"); err != nil || !strings.Contains(got, "profile mine") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What passes is recorded and answers again, without the server and without the key.
+func TestTrafficThere(t *testing.T) {
+	server := llmtest.NewServer()
+	server.Push(llmtest.Answer("hello"))
+	file := filepath.Join(t.TempDir(), "traffic.jsonl")
+	ask := func(traffic *Traffic) string {
+		t.Helper()
+		wire := traffic.Through(openai.Config{BaseURL: server.URL(), Key: "sk-marked"})
+		client, closeIt := New(Config{Wire: wire, Silence: time.Minute, Clock: clock.Real(), Rand: func() float64 { return 0 }})
+		defer closeIt()
+		text := ""
+		for c, err := range client.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += c.Text
+		}
+		return text
+	}
+	cfg := TrafficConfig{Record: file, Clock: clock.Real(), Secrets: []string{"sk-marked"}, Addresses: []string{server.URL()}}
+	recording, err := OpenTraffic(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(recording); got != "hello" || recording.Unplayed() != 0 {
+		t.Errorf("%q", got)
+	}
+	if err := recording.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), "sk-marked") || len(data) == 0 {
+		t.Errorf("%v, %s", err, data)
+	}
+	if _, err := OpenTraffic(cfg); err == nil {
+		t.Error("a recording was written over")
+	}
+	playing, err := OpenTraffic(TrafficConfig{Replay: file, Clock: clock.Real()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := playing.Unplayed(); left != 1 {
+		t.Errorf("%d requests to play", left)
+	}
+	if got := ask(playing); got != "hello" || playing.Unplayed() != 0 || playing.Close() != nil {
+		t.Errorf("%q, %d left", got, playing.Unplayed())
+	}
+	var none *Traffic
+	if none.Close() != nil || none.Unplayed() != 0 || none.Through(openai.Config{Key: "k"}).Key != "k" {
+		t.Error("no traffic is something")
+	}
+}
