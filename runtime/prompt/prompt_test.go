@@ -215,7 +215,7 @@ func TestEstimateIsFast(t *testing.T) {
 		plain = min(plain, time.Since(start))
 	}
 	t.Logf("%d bytes: %s, a look at each character %s", len(text), best, plain)
-	if letters == 0 || best > 30*plain {
+	if letters == 0 || best > 8*plain {
 		t.Errorf("%d bytes took %s, a look at each character %s", len(text), best, plain)
 	}
 }
