@@ -97,7 +97,7 @@ func (r *run) recheck() error {
 	if tx.Events = append(tx.Events, forbidden...); len(tx.Events) == 0 {
 		return nil
 	}
-	return r.commitAs(tx, StateWaitingApproval)
+	return r.commitWord(tx, nil)
 }
 
 // forbid keeps a call from running that the user was asked about, let run, or that had been started before a crash. The event tells
@@ -188,6 +188,8 @@ func cutPreview(text string) string {
 // askUser waits until every waiting call is decided. Each word is committed when it comes, before anything runs. Where nobody
 // can answer the run is left as it is.
 func (r *run) askUser() (Input, error) {
+	r.standsAsked()
+	defer r.setStanding(nil)
 	if err := r.recheck(); err != nil {
 		return "", err
 	}
@@ -207,7 +209,7 @@ func (r *run) askUser() (Input, error) {
 				return "", nil
 			}
 			var err error
-			if w, err = r.stand(r.waitingRows(), nil); err != nil {
+			if w, err = r.stand(); err != nil {
 				return r.interruptedOrLeft(), nil
 			}
 		}
@@ -220,7 +222,7 @@ func (r *run) askUser() (Input, error) {
 		return r.admitFailed(err)
 	}
 	if len(r.waitingCalls()) > 0 { // the debugger holds another one of the batch
-		return InAsk, r.commitAs(tx, StateWaitingApproval)
+		return InAsk, r.commitWord(tx, nil)
 	}
 	if err := r.commitAs(tx, StateExecuting); err != nil {
 		return "", err
@@ -255,7 +257,7 @@ func (r *run) decide(w word) error {
 		if w.goOn && c.held && r.s.rule(c.row.Name, c.row.Effect) == RuleAsk {
 			c.held = false // the policy of now asks
 			tx.Events = r.askEvents()
-			return r.commitAs(tx, StateWaitingApproval)
+			return r.commitWord(tx, nil)
 		}
 		if w.goOn && !c.held {
 			return nil // a step of the debugger is no approval
@@ -275,9 +277,16 @@ func (r *run) decide(w word) error {
 			c.deny(w.Reason)
 			r.decided(&tx, c, "deny", w.Reason)
 		}
-		return r.commitAs(tx, StateWaitingApproval)
+		return r.commitWord(tx, nil)
 	}
 	return nil
+}
+
+// commitWord stores what was decided, with a change of the session's settings or nil. Which calls still wait is told before: while it
+// is being stored the user may speak on.
+func (r *run) commitWord(tx Tx, change func(*settings)) error {
+	r.standsAsked()
+	return r.commitWith(tx, StateWaitingApproval, change)
 }
 
 // decided puts a word on call c into tx, with the call as it is by that word.
@@ -301,7 +310,7 @@ func (r *run) decideAlways(tool string) error {
 			r.decided(&tx, c, "allow", "")
 		}
 	}
-	return r.commitWith(tx, StateWaitingApproval, ToolRule{Tool: tool, Rule: RuleAuto}.in)
+	return r.commitWord(tx, ToolRule{Tool: tool, Rule: RuleAuto}.in)
 }
 
 // decideEdit puts the call with the user's arguments in the place of call i.
@@ -316,7 +325,7 @@ func (r *run) decideEdit(i int, w word) error {
 	r.decided(&tx, &old, "edit", w.Reason)
 	tx.Calls = append(tx.Calls, r.calls[i].row)
 	tx.Events = append(tx.Events, r.askEvents()...)
-	if err := r.commitAs(tx, StateWaitingApproval); err != nil {
+	if err := r.commitWord(tx, nil); err != nil {
 		r.calls[i] = asked // the other one was never stored
 		return err
 	}

@@ -120,23 +120,34 @@ type standing struct {
 }
 
 // stand waits for the user's word; the time until then is not the run's.
-func (r *run) stand(calls []CallRow, pause *trace.Pause) (word, error) {
-	at := &standing{calls: calls, pause: pause, view: r.s.context()}
-	for _, c := range r.waitingCalls() {
-		at.superseded = at.superseded || !c.held
-	}
-	r.setStanding(at)
+func (r *run) stand() (word, error) {
 	r.wall.stop()
-	w, err := r.words.Get(r.ctx)
-	r.wall.start()
-	r.setStanding(nil)
-	return w, err
+	defer r.wall.start()
+	return r.words.Get(r.ctx)
 }
 
 func (r *run) setStanding(at *standing) {
 	r.mu.Lock()
 	r.stands = at
 	r.mu.Unlock()
+}
+
+// standsAsked tells which calls wait, as they are now: also while the word on another one is being stored, which may take long.
+func (r *run) standsAsked() {
+	at := &standing{calls: r.waitingRows()}
+	if len(at.calls) == 0 {
+		r.setStanding(nil)
+		return
+	}
+	for _, c := range r.waitingCalls() {
+		at.superseded = at.superseded || !c.held
+	}
+	if was := r.standsAt(); was != nil {
+		at.view = was.view
+	} else {
+		at.view = r.s.context()
+	}
+	r.setStanding(at)
 }
 
 // superseded says that a new input ends the run: the policy asked, and the user says something else.
@@ -170,9 +181,11 @@ func (r *run) pauseModel() Input {
 		return ""
 	}
 	pause := &trace.Pause{Step: r.row.Step, Model: r.row.Versions.Model, Messages: len(r.request), New: r.fresh, Tokens: r.s.tokens(r.estimate)}
+	r.setStanding(&standing{pause: pause, view: r.s.context()})
+	defer r.setStanding(nil)
 	r.tell(trace.StateData{State: string(r.state), Reason: string(ReasonPaused), Pause: pause})
 	for {
-		w, err := r.stand(nil, pause)
+		w, err := r.stand()
 		if err != nil {
 			r.row.Step-- // it was not taken
 			r.row.Usage.Steps--
