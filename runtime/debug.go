@@ -117,7 +117,12 @@ type standing struct {
 	view  ContextView
 	// superseded says that a new input ends the run: the policy asked, and the user said something else.
 	superseded bool
+	since      time.Time
 }
+
+// seenAfter is how long a question has to stand until an input is taken for what the user says in place of an answer. One that was
+// on its way when the question came is queued.
+const seenAfter = 500 * time.Millisecond
 
 // stand waits for the user's word; the time until then is not the run's.
 func (r *run) stand() (word, error) {
@@ -134,7 +139,7 @@ func (r *run) setStanding(at *standing) {
 
 // standsAsked tells which calls wait, as they are now: also while the word on another one is being stored, which may take long.
 func (r *run) standsAsked() {
-	at := &standing{calls: r.waitingRows()}
+	at := &standing{calls: r.waitingRows(), since: r.s.eng.cfg.Clock.Now()}
 	if len(at.calls) == 0 {
 		r.setStanding(nil)
 		return
@@ -144,16 +149,19 @@ func (r *run) standsAsked() {
 	}
 	if was := r.standsAt(); was != nil {
 		at.view = was.view
+		if was.superseded {
+			at.since = was.since // they were asked together
+		}
 	} else {
 		at.view = r.s.context()
 	}
 	r.setStanding(at)
 }
 
-// superseded says that a new input ends the run: the policy asked, and the user says something else.
-func (r *run) superseded() bool {
+// superseded says that an input of a moment ends the run: the policy asked, and the user says something else.
+func (r *run) superseded(said time.Time) bool {
 	at := r.standsAt()
-	return at != nil && at.superseded
+	return at != nil && at.superseded && said.Sub(at.since) >= seenAfter
 }
 
 // standsAt is where the run stands still now; nil when it does not.

@@ -218,7 +218,8 @@ func (e *Engine) Submit(ctx context.Context, id, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return ErrEmptyInput
 	}
-	return s.do(ctx, func() error { return s.submit(text) })
+	said := e.cfg.Clock.Now()
+	return s.do(ctx, func() error { return s.submit(text, said) })
 }
 
 // Cancel implements Agent.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"vitrine/llm"
 	"vitrine/runtime/clock"
@@ -47,6 +48,8 @@ type session struct {
 	sentMemory string
 	// unfinished is a run of an earlier process that waits to be resumed or given up.
 	unfinished *unfinishedRun
+	// askedAt is when a run was left here for the user's word on a call.
+	askedAt time.Time
 
 	mu       sync.Mutex
 	opened   bool
@@ -245,25 +248,25 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 			snap.Pause = at.pause
 		}
 	}
-	if snap.Run != nil && !snap.Running {
+	if snap.Run != nil && !snap.Running && s.isOpen() { // what runs elsewhere is not known here
 		snap.Notice = fmt.Sprintf("turn %d was interrupted", row.Turn)
 	}
 	return snap, nil
 }
 
-// submit starts a turn or queues the input.
-func (s *session) submit(text string) error {
+// submit starts a turn or queues the input that was given at a moment.
+func (s *session) submit(text string, said time.Time) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
 	if err := s.fits(text); err != nil {
 		return err
 	}
-	if r := s.running(); r != nil && r.superseded() {
+	if r := s.running(); r != nil && r.superseded(said) {
 		// The user went on without answering: the calls that wait are answered as not run, then this is the next turn.
 		r.stop(ReasonSuperseded)
 	}
-	if s.busy() {
+	if s.busy() || s.unfinished != nil && said.Sub(s.askedAt) < seenAfter {
 		return s.queue(text)
 	}
 	if s.unfinished != nil {
@@ -424,6 +427,9 @@ func (s *session) finished(r *run) {
 			s.row = row
 		}
 		_ = s.load(ctx)
+	}
+	if r.left && r.reason == ReasonOutcome {
+		s.askedAt = s.eng.cfg.Clock.Now()
 	}
 	s.mu.Lock()
 	hold := s.closing || s.shutting || s.lost
