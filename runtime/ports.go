@@ -74,6 +74,8 @@ type SessionInfo struct {
 	// HeldBy is the pid of the living process that holds it, 0 when none does; Own says that it is this process.
 	HeldBy int
 	Own    bool
+	// Waits says that the last run is unfinished and wants the user's word: whether a call may run, or what became of one.
+	Waits bool
 }
 
 // MessageRow is one message as stored. Content is never updated; PromptContent is what the prompt holds in its place when it
@@ -299,6 +301,16 @@ type Library interface {
 	// Tabs and SaveTabs keep which sessions a user has open, in order, and which one is active.
 	Tabs(ctx context.Context, user string) (Tabs, error)
 	SaveTabs(ctx context.Context, user string, t Tabs) error
+	// Draft gives what was typed in a session and not sent; the zero Draft when there is none.
+	Draft(ctx context.Context, sessionID string) (Draft, error)
+	// SaveDraft keeps one in place of the one before; an empty text is none. ErrFenced when this process does not hold the session.
+	SaveDraft(ctx context.Context, sessionID string, d Draft) error
+}
+
+// Draft is a text that was typed and not sent, as it was at a time.
+type Draft struct {
+	Text string
+	At   time.Time
 }
 
 // Tabs is the open tabs of a user.
@@ -316,7 +328,8 @@ type Agent interface {
 	// Close gives the session up. A running run goes on to its end first unless it was cancelled.
 	Close(ctx context.Context, sessionID string) error
 	// Submit starts a turn, or queues the input when the session is busy. It returns after the input is stored: an error
-	// means that it was not.
+	// means that it was not. An input in place of the user's word on a call ends the run that waits for it, unless it was given
+	// before the question can have been seen: then it is queued.
 	Submit(ctx context.Context, sessionID, text string) error
 	// Cancel stops the run; it does nothing when none runs.
 	Cancel(sessionID string)

@@ -128,7 +128,7 @@ func (s *Store) moveTo(ctx context.Context, old, fresh *conns) (count int, id st
 // copySessions copies all rows of the sessions, tables that others refer to first.
 func copySessions(ctx context.Context, w *sql.Conn, ids []string) error {
 	tables := []string{"sessions", "txs", "messages", "todos", "runs", "tool_calls", "compactions", "events", "inbox", "pins",
-		"approvals", "artifacts", "tabs"}
+		"approvals", "artifacts", "tabs", "drafts"}
 	for _, table := range tables {
 		// ord only gives an order; the new database has its own.
 		columns, err := strs(ctx, w, "SELECT name FROM pragma_table_info(?) WHERE NOT (name = 'ord' AND pk > 0)", table)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"vitrine/llm"
 	"vitrine/runtime"
@@ -28,6 +30,10 @@ type fake struct {
 	shut     int
 	left     bool
 	settings []runtime.Setting
+	drafts   map[string]runtime.Draft
+	saves    int           // of drafts
+	slow     time.Duration // how long SaveDraft takes
+	ui       atomic.Bool   // Update or View is at work: nothing may be asked then
 	view     runtime.ContextView
 	noView   bool
 	ids      int
@@ -47,13 +53,22 @@ type fakeSession struct {
 	brk     runtime.Break
 	pause   *trace.Pause
 	notice  string
+	waits   bool
 	steps   int
 	calls   int
 	text    string
 }
 
 func newFake(c clock.Clock) *fake {
-	return &fake{clk: c, bus: trace.NewBus(c), sessions: map[string]*fakeSession{}, fail: map[string]error{}}
+	return &fake{clk: c, bus: trace.NewBus(c), sessions: map[string]*fakeSession{}, fail: map[string]error{}, drafts: map[string]runtime.Draft{}}
+}
+
+// beside fails when it is asked from within Update or View: what the store or the engine does may take as long as a disk, or
+// another program, likes.
+func (f *fake) beside() {
+	if f.ui.Load() {
+		panic("Update or View asks the engine or the store")
+	}
 }
 
 func (f *fake) Subscribe(buffer int) *trace.Subscription { return f.bus.Subscribe(buffer) }
@@ -74,6 +89,7 @@ func (f *fake) session(id string) *fakeSession {
 }
 
 func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot, error) {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("open %s", id)
@@ -103,6 +119,7 @@ func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot
 }
 
 func (f *fake) Close(_ context.Context, id string) error {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("close %s", id)
@@ -110,6 +127,7 @@ func (f *fake) Close(_ context.Context, id string) error {
 }
 
 func (f *fake) Submit(ctx context.Context, id, text string) error {
+	f.beside()
 	if f.park != nil {
 		if err := f.park.Wait(ctx); err != nil {
 			return err
@@ -134,6 +152,7 @@ func (f *fake) Submit(ctx context.Context, id, text string) error {
 }
 
 func (f *fake) Cancel(id string) {
+	f.beside()
 	f.mu.Lock()
 	s := f.sessions[id]
 	f.note("cancel %s", id)
@@ -145,6 +164,7 @@ func (f *fake) Cancel(id string) {
 }
 
 func (f *fake) Withdraw(_ context.Context, id, inboxID string) (string, error) {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.sessions[id]
@@ -159,6 +179,7 @@ func (f *fake) Withdraw(_ context.Context, id, inboxID string) (string, error) {
 }
 
 func (f *fake) Set(_ context.Context, id string, c runtime.Setting) error {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.fail["set"]; err != nil {
@@ -209,6 +230,7 @@ func (f *fake) Set(_ context.Context, id string, c runtime.Setting) error {
 }
 
 func (f *fake) Shutdown(_ context.Context, leave bool) error {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("shutdown leave=%v", leave)
@@ -218,11 +240,12 @@ func (f *fake) Shutdown(_ context.Context, leave bool) error {
 }
 
 func (f *fake) Sessions(context.Context, string) ([]runtime.SessionInfo, error) {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []runtime.SessionInfo
 	for id, s := range f.sessions {
-		info := runtime.SessionInfo{ID: id, UserID: "ann", Title: s.row.Title, TurnCount: s.row.TurnCount, UpdatedAt: s.row.UpdatedAt, HeldBy: s.held}
+		info := runtime.SessionInfo{ID: id, UserID: "ann", Title: s.row.Title, TurnCount: s.row.TurnCount, UpdatedAt: s.row.UpdatedAt, HeldBy: s.held, Waits: s.waits}
 		if s.run != nil {
 			info.RunState = string(s.run.State)
 		}
@@ -243,6 +266,7 @@ func compare(a, b string) int {
 }
 
 func (f *fake) Messages(_ context.Context, id string, before int64, limit int) ([]runtime.MessageRow, error) {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []runtime.MessageRow
@@ -255,6 +279,7 @@ func (f *fake) Messages(_ context.Context, id string, before int64, limit int) (
 }
 
 func (f *fake) Events(_ context.Context, id, _ string, after int64, limit int) ([]trace.Event, error) {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.sessions[id]
@@ -270,13 +295,48 @@ func (f *fake) Events(_ context.Context, id, _ string, after int64, limit int) (
 	return out, nil
 }
 
-func (f *fake) Runs(context.Context, string, int) ([]runtime.RunRow, error) { return nil, nil }
+// Runs gives the unfinished run, as a session that is followed has it.
+func (f *fake) Runs(_ context.Context, id string, _ int) ([]runtime.RunRow, error) {
+	f.beside()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.sessions[id]; s != nil && s.run != nil {
+		return []runtime.RunRow{*s.run}, f.fail["runs"]
+	}
+	return nil, f.fail["runs"]
+}
+
+func (f *fake) Draft(_ context.Context, id string) (runtime.Draft, error) {
+	f.beside()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.drafts[id], f.fail["draft"]
+}
+
+func (f *fake) SaveDraft(ctx context.Context, id string, d runtime.Draft) error {
+	f.beside()
+	if f.slow > 0 {
+		if err := f.clk.Sleep(ctx, f.slow); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saves++
+	if err := f.fail["savedraft"]; err != nil {
+		return err
+	}
+	f.drafts[id] = d
+	return nil
+}
 
 func (f *fake) Todos(_ context.Context, id string) ([]tools.Todo, error) {
+	f.beside()
 	return f.sessions[id].todos, nil
 }
 
 func (f *fake) DeleteSession(_ context.Context, id, _ string) error {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("delete %s", id)
@@ -284,9 +344,13 @@ func (f *fake) DeleteSession(_ context.Context, id, _ string) error {
 	return f.fail["delete"]
 }
 
-func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error) { return f.tabs, f.fail["tabs"] }
+func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error) {
+	f.beside()
+	return f.tabs, f.fail["tabs"]
+}
 
 func (f *fake) SaveTabs(_ context.Context, _ string, t runtime.Tabs) error {
+	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tabs = runtime.Tabs{Sessions: slices.Clone(t.Sessions), Active: t.Active}
@@ -433,6 +497,7 @@ func (d *driver) park() *clock.Latch {
 }
 
 func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
+	f.beside()
 	if f.noView || f.view.Tools == nil {
 		return runtime.ContextView{}, runtime.ErrNotFound
 	}

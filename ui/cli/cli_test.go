@@ -535,6 +535,7 @@ func TestSessionsList(t *testing.T) {
 		{ID: "evil", Title: "\x1b]0;x\x07a\u202eb\u009b31m\n", RunState: "cancelled", RunReason: "user", UpdatedAt: now.Add(-5 * time.Minute)},
 		{ID: "c", RunState: "waiting_model", UpdatedAt: now.Add(-3 * time.Hour)},
 		{ID: "d", RunState: "waiting_approval", UpdatedAt: now.Add(-72 * time.Hour)},
+		{ID: "o", RunState: "reconciling", Waits: true, UpdatedAt: now.Add(-72 * time.Hour)},
 		{ID: "e", HeldBy: 4711, RunState: "executing", UpdatedAt: now},
 		{ID: "f", UpdatedAt: now},
 		{ID: "g", RunState: "cancelled", UpdatedAt: now},
@@ -553,6 +554,7 @@ s-1      部署计划  3      9         done             now      5.0k  1.0k    
 evil     ab        0      0         cancelled: user  5 m ago  0     -       0    -          -
 c                  0      0         interrupted      3 h ago  ~100  -       ~20  -          -
 d                  0      0         needs you        3 d ago  0     -       0    -          -
+o                  0      0         needs you        3 d ago  0     -       0    -          -
 e                  0      0         in process 4711  now      0     -       0    -          -
 f                  0      0         empty            now      0     -       0    -          -
 g                  0      0         cancelled        now      0     -       0    -          -

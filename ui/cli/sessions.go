@@ -191,7 +191,7 @@ func stateWord(s runtime.SessionInfo) string {
 		return "in process " + strconv.Itoa(s.HeldBy)
 	case s.RunState == "":
 		return "empty"
-	case state == runtime.StateWaitingApproval:
+	case s.Waits, state == runtime.StateWaitingApproval:
 		return "needs you"
 	case state == runtime.StateSucceeded:
 		return "done"

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"vitrine/runtime"
+)
+
+// Draft implements runtime.Library.
+func (s *Store) Draft(ctx context.Context, sessionID string) (runtime.Draft, error) {
+	var d runtime.Draft
+	var at int64
+	err := s.row(ctx, "SELECT text, at FROM drafts WHERE session_id = ?", []any{sessionID}, &d.Text, &at)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return runtime.Draft{}, nil
+	}
+	d.At = fromMicros(at)
+	return d, reading("draft", sessionID, err)
+}
+
+// SaveDraft implements runtime.Library.
+func (s *Store) SaveDraft(ctx context.Context, sessionID string, d runtime.Draft) error {
+	err := s.do(ctx, func(t *txn) error {
+		query, args := "DELETE FROM drafts WHERE session_id = ?", []any{sessionID}
+		if d.Text != "" {
+			query = "INSERT INTO drafts (session_id, text, at) VALUES (?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET text = excluded.text, at = excluded.at"
+			args = append(args, clean(d.Text), micros(d.At))
+		}
+		row, err := t.session(sessionID)
+		if err != nil {
+			return err
+		}
+		if row.Fence.Holder != s.holderID {
+			return runtime.ErrFenced
+		}
+		if _, err := t.exec(query, args...); err != nil {
+			return sqlError("store a draft", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keep the draft of session %s: %w", sessionID, err)
+	}
+	return nil
+}
