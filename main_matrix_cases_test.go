@@ -115,6 +115,7 @@ func TestB118B067DatabaseOfAnOlderBuild(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			p := open(id)
 			p.t = t
+			p.Advance(time.Second) // a question may stand, and be seen
 			p.Enter("go on")
 			p.wait("fine")
 			p.done()

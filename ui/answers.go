@@ -69,6 +69,8 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 		}
 	case kindHistory:
 		p.focusOn(paneInput)
+		p.part()
+		p.history.add(p.typed()) // it is one of those that can be brought back, in its turn
 		return p.setInput(r.ID)
 	case kindModels:
 		return m.env.set(p.id, "change the model", runtime.Setting{Model: &r.ID})
@@ -253,7 +255,7 @@ func (m *Model) sessionState(r runtime.SessionInfo) (string, theme.Role) {
 		return fmt.Sprintf("in pid %d", r.HeldBy), theme.Faint
 	case p != nil && p.busy(), m.quit.background[r.ID]:
 		return g.BusyStill + " running", theme.Accent
-	case state == runtime.StateWaitingApproval:
+	case r.Waits, state == runtime.StateWaitingApproval:
 		return g.Question + " needs you", theme.Warn
 	case unfinished:
 		return g.Stopped + " interrupted", theme.Warn

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -18,6 +19,9 @@ import (
 // itself, when it was in view and no key came for half a second and the input is empty. A letter goes to the input then, as it
 // would begin a message; while it stands there alone Enter gives it to the question. So nothing that is typed answers, at
 // whatever pace, and an answer is two keys: Tab and the letter, or the letter and Enter.
+//
+// Nor does what is typed take the place of an answer before the question can have been seen: it stays in the input then, and the
+// next Enter sends it.
 
 // asking is how far the question of a page is with the user.
 type asking struct {
@@ -33,6 +37,11 @@ type asking struct {
 	gen      int
 	letter   tea.KeyPressMsg // one of the answers to a question that had lit by itself, now in the input
 	letterOf string          // that question
+
+	coming bool      // a question will come into view in a moment
+	before bool      // what is in the input was begun before the question came into view
+	warned string    // the question over which an input was held back
+	backAt time.Time // when one was
 }
 
 // question is what stands above the input to be answered.
@@ -75,6 +84,9 @@ func (p *page) puttable() bool { return len(p.approve.waiting) > 0 || p.debug.pa
 
 // needsUser says that a question stands, or was put aside.
 func (p *page) needsUser() bool { return p.held == 0 && (p.puttable() || p.question() != noQuestion) }
+
+// needsWord says that calls wait for the user: whether they may run, or what became of them.
+func (p *page) needsWord() bool { return len(p.approve.waiting) > 0 || len(p.approve.unknown) > 0 }
 
 // questionID tells questions apart.
 func (p *page) questionID() string {
@@ -161,6 +173,7 @@ func (p *page) keyRows(lead string) [][]line.Span {
 // watch follows which question is in view, and lets one that is take the focus after a rest.
 func (p *page) watch(seen bool) tea.Cmd {
 	a := &p.ask
+	a.before = a.before && !p.edit.Empty()
 	if !seen {
 		a.id = ""
 		if p.focus == paneQuestion && !a.byUser {
@@ -169,7 +182,7 @@ func (p *page) watch(seen bool) tea.Cmd {
 		return nil
 	}
 	if id := p.questionID(); id != a.id {
-		a.id, a.since = id, p.env.now
+		a.id, a.since, a.before = id, p.env.now, !p.edit.Empty()
 		switch {
 		case p.focus == paneQuestion && (id == "" || !a.byUser):
 			p.focusOn(paneInput)
@@ -195,7 +208,7 @@ func (p *page) watch(seen bool) tea.Cmd {
 
 // restful says that nobody does anything else on the page.
 func (p *page) restful() bool {
-	return p.focus == paneInput && p.edit.Empty() && p.dialog == nil && !p.sending && !p.complete.open() && p.try < 0
+	return p.focus == paneInput && p.edit.Empty() && p.dialog == nil && !p.sending.on && !p.complete.open() && p.try < 0
 }
 
 // calmed gives the question the focus after a rest.
@@ -215,7 +228,7 @@ func (p *page) calmed(msg calmMsg) {
 func (p *page) goToQuestion() {
 	p.ask.later = false
 	p.focusOn(paneQuestion)
-	p.ask.id, p.ask.since, p.ask.byUser, p.ask.follows = p.questionID(), time.Time{}, true, false
+	p.ask.id, p.ask.since, p.ask.byUser, p.ask.follows, p.ask.before = p.questionID(), time.Time{}, true, false, false
 }
 
 // leaveQuestion is the user's way from the question to the input: it does not take the focus again by itself.
@@ -280,6 +293,45 @@ func (p *page) chosen() (c choice, ok bool) {
 func (p *page) answering() bool {
 	_, ok := p.chosen()
 	return ok
+}
+
+// askedText is said of an input that was entered as a question came: it was meant for neither, or for the question.
+const askedText = "a question has come up: Tab answers it, Enter again sends the text"
+
+// tooSoon says that a text may not be sent, because a question stands that it would take the place of and that may not have been
+// seen: it came into view less than half a second ago, or after the text was begun; or that the text was meant as the answer: it
+// reads like one, and the question had not lit. Who enters it again after a while means it.
+func (p *page) tooSoon(text string) bool {
+	a, now := &p.ask, p.env.now
+	id := p.questionID()
+	switch {
+	case a.coming:
+		return true
+	case id == "":
+		return false
+	case now.Sub(a.since) < calmAfter, now.Sub(a.backAt) < calmAfter:
+		return true
+	}
+	return a.warned != id && (a.before || a.letterOf != id && p.readsAsAnswer(text))
+}
+
+// readsAsAnswer says that a text is the key of one of the question's answers, or what that is called.
+func (p *page) readsAsAnswer(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return slices.ContainsFunc(p.choices(), func(c choice) bool {
+		name, _, _ := strings.Cut(c.keys.Help().Desc, ":")
+		return slices.Contains([]string{strings.ToLower(c.keys.Help().Key), name, c.label, c.short}, text)
+	})
+}
+
+// holdBack leaves a text in the input in place of sending it, and says why.
+func (p *page) holdBack(text string) tea.Cmd {
+	p.ask.warned, p.ask.backAt = p.questionID(), p.env.now
+	say := p.tell(theme.Warn, askedText)
+	if p.holds(text) {
+		return say
+	}
+	return tea.Batch(say, p.putBefore(text))
 }
 
 // unchoose takes the letter out of the input, and gives it.

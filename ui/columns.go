@@ -127,10 +127,14 @@ func (c *columns) point(which pane) {
 	c.chat.Mark(at)
 }
 
-// tick moves clocks and spinners.
-func (c *columns) tick(e *env) {
+// tick moves clocks and spinners; those of the trace stand at the time since which the run does. Zero: it does not.
+func (c *columns) tick(e *env, stood time.Time) {
 	c.chat.Tick(e.style.Phase, e.now)
-	c.trace.Tick(e.now, e.style.Phase)
+	now := e.now
+	if !stood.IsZero() {
+		now = stood
+	}
+	c.trace.Tick(now, phaseAt(now))
 }
 
 // todosText is a word on the todos for widths without their pane.

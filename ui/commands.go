@@ -104,6 +104,9 @@ func (e *env) open(id string, create bool) tea.Cmd {
 			return openedMsg{id: id, err: fmt.Errorf("read folded messages: %w", err)}
 		}
 		msg := openedMsg{id: id, snap: snap, events: events}
+		if d, err := e.opts.Library.Draft(e.ctx, id); err == nil { // else it is left as it is
+			msg.draft = &d
+		}
 		for _, r := range runs {
 			if r.State.Terminal() {
 				msg.used.Add(r.Usage)
@@ -217,8 +220,9 @@ func (e *env) deleteSession(page, id string) tea.Cmd {
 	return func() tea.Msg { return deletedMsg{page, id, e.opts.Library.DeleteSession(e.ctx, id, e.opts.User)} }
 }
 
-// closeSession gives a session up. How says what becomes of a run: it goes on to its end, is cancelled, or is left.
-func (e *env) closeSession(id string, how ending) tea.Cmd {
+// closeSession gives a session up, and keeps what was typed in it when that is not nil. How says what becomes of a run: it goes on
+// to its end, is cancelled, or is left.
+func (e *env) closeSession(id string, how ending, typed *runtime.Draft) tea.Cmd {
 	return func() tea.Msg {
 		var err error
 		switch how {
@@ -227,16 +231,22 @@ func (e *env) closeSession(id string, how ending) tea.Cmd {
 		case endLeave:
 			err = e.opts.Agent.Set(e.ctx, id, runtime.Setting{Leave: true})
 		}
+		if typed != nil {
+			err = errors.Join(err, e.opts.Library.SaveDraft(e.ctx, id, *typed))
+		}
 		return closedMsg{id, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
 	}
 }
 
-// shutdown keeps the tabs and ends the engine.
-func (e *env) shutdown(t runtime.Tabs, leave bool) tea.Cmd {
+// shutdown keeps the tabs and what was typed in sessions, and ends the engine.
+func (e *env) shutdown(t runtime.Tabs, typed map[string]runtime.Draft, leave bool) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := e.clk.WithTimeout(context.WithoutCancel(e.ctx), saveWithin)
 		defer cancel()
 		err := e.opts.Library.SaveTabs(ctx, e.opts.User, t)
+		for id, d := range typed {
+			err = errors.Join(err, e.opts.Library.SaveDraft(ctx, id, d))
+		}
 		return shutdownMsg{errors.Join(err, e.opts.Agent.Shutdown(e.ctx, leave))}
 	}
 }

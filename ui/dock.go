@@ -37,6 +37,7 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 			add([]line.Span{line.Say(theme.Faint, "   "+s.Text(todo))})
 		}
 	}
+	p.storingRow(add)
 	p.questionRows(add)
 	p.completionRows(add)
 	return rows

@@ -116,9 +116,18 @@ func (d *driver) send(msgs ...tea.Msg) {
 		if s, ok := msg.(tea.WindowSizeMsg); ok {
 			d.w, d.h = s.Width, s.Height
 		}
+		d.busy(true)
 		_, cmd := d.m.Update(msg)
 		d.frame()
+		d.busy(false)
 		d.run(cmd)
+	}
+}
+
+// busy says whether Update or View is at work.
+func (d *driver) busy(on bool) {
+	if d.f != nil {
+		d.f.ui.Store(on)
 	}
 }
 

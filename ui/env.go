@@ -53,8 +53,11 @@ func newEnv(ctx context.Context, opts Options) *env {
 // touch takes the time of this Update.
 func (e *env) touch() {
 	e.now = e.clk.Now()
-	e.style.Phase = int(e.now.UnixMilli() / phaseLength.Milliseconds() % 1000)
+	e.style.Phase = phaseAt(e.now)
 }
+
+// phaseAt is the phase of the spinners at a time.
+func phaseAt(now time.Time) int { return int(now.UnixMilli() / phaseLength.Milliseconds() % 1000) }
 
 // themed makes the theme again with one thing changed.
 func (e *env) themed(change func(*theme.Options)) {

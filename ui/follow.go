@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vitrine/runtime"
 	"vitrine/ui/line"
 	"vitrine/ui/theme"
 )
@@ -42,6 +43,15 @@ func (e *env) follow(id string, gen int, after int64, look bool) tea.Cmd {
 				}
 			}
 		}
+		// Before the events too: what they tell is newer than the state of the run.
+		runs, err := e.opts.Library.Runs(e.ctx, id, 1)
+		if err != nil {
+			msg.err = err
+			return msg
+		}
+		if len(runs) > 0 {
+			msg.run = &runs[0]
+		}
 		msg.events, msg.err = e.opts.Library.Events(e.ctx, id, "", after, newestEvents)
 		return msg
 	}
@@ -58,9 +68,12 @@ func (p *page) follow(msg followedMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, e := range msg.events {
 		cmds = append(cmds, p.event(e))
+		if e.RunID != "" && e.RunID == p.run.id && p.run.ended.IsZero() {
+			p.run.active = true // the other process works on it
+		}
 	}
-	if len(msg.events) > 0 && p.run.id != "" && p.run.ended.IsZero() {
-		p.run.active = true // the other process works on it
+	if r := msg.run; r != nil {
+		p.run.stored(*r)
 	}
 	if msg.looked {
 		if p.free = msg.by == 0; !p.free {
@@ -72,6 +85,22 @@ func (p *page) follow(msg followedMsg) tea.Cmd {
 		}
 	}
 	return tea.Batch(append(cmds, p.followed())...)
+}
+
+// there says what the run of a session does that another process holds, as far as it is stored; waits: it wants an answer there.
+func (p *page) there() (word string, waits bool) {
+	r := &p.run
+	switch {
+	case r.id == "" || r.state.Terminal():
+		return "", false
+	case p.free:
+		return "interrupted", false
+	case r.state == runtime.StateWaitingApproval, r.reason == string(runtime.ReasonOutcome):
+		return "waits for an answer there", true
+	case r.active:
+		return "", false // its own word says it
+	}
+	return "as stored: " + r.word(p.env.now), false // nobody knows yet whether that goes on
 }
 
 // heldRow says who holds the session, and what can be done.

@@ -14,19 +14,42 @@ const mostEntries = 500
 
 // add appends an entry and goes to the end; the same as the last one is not added again.
 func (h *history) add(text string) {
-	if text != "" && (len(h.entries) == 0 || h.entries[len(h.entries)-1] != text) {
-		h.entries = append(h.entries, text)
-		if over := len(h.entries) - mostEntries; over > 0 {
-			h.entries = append([]string(nil), h.entries[over:]...)
-		}
+	h.record(text)
+	h.leave()
+}
+
+// record appends an entry; who browses stays where they are.
+func (h *history) record(text string) {
+	if text == "" || len(h.entries) > 0 && h.entries[len(h.entries)-1] == text {
+		return
+	}
+	end := !h.browsing()
+	h.entries = append(h.entries, text)
+	if over := len(h.entries) - mostEntries; over > 0 {
+		h.entries = append([]string(nil), h.entries[over:]...)
+		h.at = max(h.at-over, 0)
+	}
+	if end {
+		h.at = len(h.entries)
+	}
+}
+
+// leave goes to the end, and gives the draft that was left for an older entry.
+func (h *history) leave() (draft string) {
+	if h.browsing() {
+		draft = h.draft
 	}
 	h.at, h.draft = len(h.entries), ""
+	return draft
 }
 
 // load replaces the entries by those of a stored session and keeps what was added here.
 func (h *history) load(stored []string) {
 	own := h.entries
-	h.entries = nil
+	if draft := h.leave(); draft != "" {
+		own = append(own, draft)
+	}
+	h.entries, h.at = nil, 0
 	for _, s := range stored {
 		h.add(s)
 	}

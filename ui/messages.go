@@ -27,6 +27,7 @@ type (
 		snap   runtime.Snapshot
 		events []trace.Event
 		used   runtime.RunUsage
+		draft  *runtime.Draft // nil: it could not be read
 		err    error
 	}
 	// olderMsg is a page of older messages.
@@ -68,6 +69,7 @@ type (
 		id     string
 		gen    int
 		events []trace.Event
+		run    *runtime.RunRow // its last run as stored
 		// looked is set when it was asked who holds the session: by is the process, 0 for none.
 		looked bool
 		by     int
@@ -88,6 +90,12 @@ type (
 		id   string
 		list []runtime.ToolInfo
 		err  error
+	}
+	// keepMsg asks for what was typed to be kept, keptMsg is the end of that.
+	keepMsg struct{ id string }
+	keptMsg struct {
+		id, text string
+		err      error
 	}
 	// offersMsg is the sessions at the start of the program.
 	offersMsg struct {
@@ -145,3 +153,5 @@ func (m followedMsg) session() string  { return m.id }
 func (m expiredMsg) session() string   { return m.id }
 func (m calmMsg) session() string      { return m.id }
 func (m untilMsg) session() string     { return m.id }
+func (m keepMsg) session() string      { return m.id }
+func (m keptMsg) session() string      { return m.id }

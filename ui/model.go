@@ -102,7 +102,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.env.touch()
 	cmds := []tea.Cmd{m.route(msg)}
 	for i, p := range m.pages {
-		cmds = append(cmds, p.watch(i == m.active))
+		p.stand()
+		cmds = append(cmds, p.watch(i == m.active), p.keep())
 	}
 	return m, tea.Batch(append(cmds, m.keepTicking())...)
 }

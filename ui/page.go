@@ -50,20 +50,20 @@ type page struct {
 	joined  body
 
 	// What the user does.
-	edit      *input.Editor
-	history   history
-	complete  completion
-	try       int // the suggestion of an empty session, -1: none
-	focus     pane
-	dialog    dialog.Dialog
-	behind    dialog.Dialog // comes back when the dialog over it closes
-	subject   string        // the session that the dialog is about
-	said      say
-	sending   bool
-	typeahead []tea.Msg // keys and pastes that came while an input was being stored
-	ask       asking
-	want      request
-	sought    string // what was looked for in the chat
+	edit     *input.Editor
+	history  history
+	complete completion
+	try      int // the suggestion of an empty session, -1: none
+	focus    pane
+	dialog   dialog.Dialog
+	behind   dialog.Dialog // comes back when the dialog over it closes
+	subject  string        // the session that the dialog is about
+	said     say
+	sending  sending
+	draft    draft // what is kept of the input over restarts
+	ask      asking
+	want     request
+	sought   string // what was looked for in the chat
 }
 
 // request is what a page asks the root for.
@@ -105,8 +105,20 @@ func (p *page) busy() bool { return p.run.active || p.folding() }
 // moves says that something on the page turns or counts.
 func (p *page) moves() bool {
 	folds, _ := p.columns.chat.Sliding(p.env.now)
-	return p.run.active || p.sending || p.id == "" || !p.loaded && p.broken == "" || folds || p.gauge.shrinking(p.env.now)
+	return p.run.active && !p.standing() || folds && p.asking == nil || p.sending.on || p.id == "" || !p.loaded && p.broken == "" ||
+		p.gauge.shrinking(p.env.now) || p.unsaved != nil && p.run.active
 }
+
+// standing says that the run stands still until somebody answers.
+func (p *page) standing() bool {
+	if !p.run.active {
+		return p.asking != nil
+	}
+	return p.asking != nil || p.debug.pause != nil || p.run.state == runtime.StateWaitingApproval && len(p.approve.waiting) > 0
+}
+
+// stand follows since when the run stands still: that time is not its own, and nothing moves.
+func (p *page) stand() { p.run.stand(p.run.active && p.standing(), p.env.now) }
 
 // slides says that something moves faster than spinners turn.
 func (p *page) slides() bool {
@@ -152,6 +164,7 @@ func (p *page) mark() tabMark {
 
 // opened takes a session as stored.
 func (p *page) opened(msg openedMsg) tea.Cmd {
+	p.ask.coming = false
 	if msg.err != nil {
 		p.broken, p.reopens = "cannot open: "+msg.err.Error(), !errors.Is(msg.err, runtime.ErrNotFound)
 		if p.reopens {
@@ -201,13 +214,13 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	p.pins = s.Pins
 	early := p.early
 	p.early = nil
-	cmds := []tea.Cmd{p.followed()}
+	cmds := []tea.Cmd{p.followed(), p.bringBack(msg.draft, s)}
 	for _, e := range early {
 		if e.Seq == 0 || e.Seq > s.Seq {
 			cmds = append(cmds, p.event(e))
 		}
 	}
-	if s.Notice != "" && p.interrupted == nil {
+	if s.Notice != "" && p.interrupted == nil && p.held == 0 {
 		cmds = append(cmds, p.tell(theme.Text, s.Notice))
 	}
 	return tea.Batch(cmds...)
@@ -246,6 +259,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 			p.gauge.set(*d.Meter, e.TS)
 		}
 		if d.Reason == string(runtime.ReasonOutcome) && p.held == 0 {
+			p.ask.coming = true
 			return p.env.openSoon(p.id) // the run was left, for a word on a call
 		}
 		if lost(e) {

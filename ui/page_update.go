@@ -10,9 +10,6 @@ import (
 	"vitrine/ui/theme"
 )
 
-// mostTypeahead bounds what is kept of typing while an input is being stored.
-const mostTypeahead = 4096
-
 // Update takes the messages of the page's session and the keys that the root leaves to it.
 func (p *page) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
@@ -45,6 +42,10 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		return p.returned(msg)
 	case untilMsg:
 		return p.chooseUntil(msg)
+	case keepMsg:
+		return p.keepNow()
+	case keptMsg:
+		return p.kept(msg)
 	}
 	return nil
 }
@@ -52,10 +53,6 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 // key routes a key within the page: Tab moves the focus, the rest goes to what has it.
 func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
 	keys := p.env.keys
-	if p.sending {
-		p.wait(k)
-		return nil
-	}
 	switch {
 	case key.Matches(k, keys.NextPane) && p.complete.open():
 		p.fill()
@@ -89,13 +86,6 @@ func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
 		return p.questionKey(k)
 	}
 	return p.paneKey(k)
-}
-
-// wait keeps what is typed while the input before it is being stored.
-func (p *page) wait(msg tea.Msg) {
-	if len(p.typeahead) < mostTypeahead {
-		p.typeahead = append(p.typeahead, msg)
-	}
 }
 
 // focusOrder lists what can have the focus now.
@@ -141,6 +131,7 @@ func (p *page) focusOn(which pane) {
 // inputKey takes a key of the input.
 func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 	keys := p.env.keys
+	p.part()
 	switch {
 	case key.Matches(k, keys.NewLine):
 		p.edit.Insert("\n")
@@ -191,10 +182,7 @@ func (p *page) setInput(text string) tea.Cmd {
 }
 
 func (p *page) paste(text string) tea.Cmd {
-	if p.sending {
-		p.wait(tea.PasteMsg{Content: text})
-		return nil
-	}
+	p.part()
 	if p.focus != paneInput {
 		p.focusOn(paneInput)
 	}
@@ -206,6 +194,7 @@ func (p *page) paste(text string) tea.Cmd {
 
 // clearInput empties the input; Up brings the text back.
 func (p *page) clearInput() tea.Cmd {
+	p.history.add(p.history.leave())
 	p.history.add(p.edit.Text())
 	return p.setInput("")
 }
@@ -252,11 +241,8 @@ func (p *page) withdrawn(msg withdrawnMsg) tea.Cmd {
 	if msg.err != nil {
 		return p.fail("take the input back", msg.err)
 	}
-	text := msg.text
-	if now := p.edit.Text(); now != "" {
-		text += "\n" + now
-	}
-	return p.setInput(text)
+	p.part()
+	return p.putBefore(msg.text)
 }
 
 // enter runs a command or sends the text.
@@ -279,11 +265,12 @@ func (p *page) enter() tea.Cmd {
 			p.fill()
 			return nil
 		}
+		draft := p.history.leave()
 		if arg != "" {
 			p.history.add(p.edit.Text())
 		}
 		p.want.command, p.want.arg = c, arg
-		return p.setInput("")
+		return p.setInput(draft)
 	}
 	return p.send(strings.TrimRight(p.edit.Text(), " \t\n"))
 }
@@ -292,62 +279,6 @@ func (p *page) setInputKeepingTry(text string) {
 	p.edit.SetText(text)
 	p.try = -1
 	p.gauge.draft = draftTokens(text)
-}
-
-// askingWhether is said until the answer is there.
-const askingWhether = "; asking whether it is free now"
-
-// send gives the text to the engine. The input keeps it until it is stored.
-func (p *page) send(text string) tea.Cmd {
-	if !p.writable() {
-		if p.held != 0 {
-			return tea.Batch(p.tell(theme.Error, p.whyNot()+askingWhether), p.reload())
-		}
-		if p.reopens { // the text is sent with the next Enter
-			return p.reload()
-		}
-		return p.tell(theme.Error, p.whyNot())
-	}
-	p.sending = true
-	p.complete.close(p.edit.Text())
-	p.columns.chat.End()
-	return p.env.submit(p.id, text)
-}
-
-// submitted ends a Submit: what was sent leaves the input, or stays there with the reason.
-func (p *page) submitted(msg submittedMsg) tea.Cmd {
-	p.sending = false
-	typed := p.typeahead
-	p.typeahead = nil
-	var cmds []tea.Cmd
-	if msg.err != nil {
-		cmds = append(cmds, p.fail("not sent", msg.err))
-		if p.edit.Empty() { // it was sent by a command
-			cmds = append(cmds, p.setInput(msg.text))
-		}
-	} else {
-		p.history.add(msg.text)
-		if strings.TrimSpace(p.edit.Text()) == strings.TrimSpace(msg.text) {
-			cmds = append(cmds, p.setInput(""))
-		}
-		p.said.text = ""
-	}
-	for i, m := range typed {
-		switch m := m.(type) {
-		case tea.KeyPressMsg:
-			if msg.err != nil && key.Matches(m, p.env.keys.Send) {
-				continue // the text that failed is not sent again by itself
-			}
-			cmds = append(cmds, p.key(m))
-		case tea.PasteMsg:
-			cmds = append(cmds, p.paste(m.Content))
-		}
-		if p.sending {
-			p.typeahead = append(p.typeahead, typed[i+1:]...)
-			break
-		}
-	}
-	return tea.Batch(cmds...)
 }
 
 // retry sends the last input again.

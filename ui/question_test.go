@@ -241,7 +241,7 @@ func TestLetterAndEnter(t *testing.T) {
 	d.sees("Enter resume  Esc not  or type on", "Enter answers", "Esc not")
 	d.press("e")
 	d.sees("y resume", "Tab answers")
-	// The question went, or another one took its place: the letter is text.
+	// The question went, or another one took its place: the letter is text, and is not sent over that one before it can be seen.
 	d = newDriver(t, 160, 30)
 	d.enter("go")
 	d.f.asked(d.id(), trace.ApprovalData{ID: "c1", Tool: "one", Arguments: json.RawMessage(`{}`)})
@@ -253,6 +253,12 @@ func TestLetterAndEnter(t *testing.T) {
 	d.f.asked(d.id(), trace.ApprovalData{ID: "c2", Tool: "two", Arguments: json.RawMessage(`{}`)})
 	d.short()
 	d.sees("APPROVE  two", "Tab answers")
+	d.press("enter")
+	d.short()
+	if got := d.m.page().edit.Text(); got != "y" || d.did(fmt.Sprintf("submit %s %q", d.id(), "y")) {
+		t.Errorf("the input holds %q; %q", got, d.f.order)
+	}
+	d.pass(time.Second)
 	d.press("enter")
 	d.short()
 	if len(d.f.settings) != 0 || !d.did(fmt.Sprintf("submit %s %q", d.id(), "y")) {

@@ -160,7 +160,7 @@ func (m *Model) stopKey() tea.Cmd {
 	if p.busy() && p.held == 0 && !m.quit.leaving {
 		return p.cancelRun()
 	}
-	if !p.edit.Empty() && !p.sending && !m.quit.leaving {
+	if !p.edit.Empty() && (!p.sending.on || p.sending.apart) && !m.quit.leaving {
 		return tea.Batch(p.clearInput(), p.tell(theme.Text, clearedText))
 	}
 	if !m.stop.at.IsZero() && m.env.now.Sub(m.stop.at) <= stopAgain {

@@ -26,6 +26,8 @@ type runState struct {
 	began     time.Time
 	ended     time.Time
 	took      time.Duration // of a run that has ended, when that was told
+	stood     time.Time     // since when it stands still for the user; zero: it does not
+	waited    time.Duration // how long it stood still before
 	over      bool          // its end is stored: nothing that is told of it later counts
 	retry     *retryState
 	seenCalls map[string]bool
@@ -157,6 +159,17 @@ func (r *runState) resume(row runtime.RunRow, running bool) {
 	}
 }
 
+// stored takes the run as another process has stored it.
+func (r *runState) stored(row runtime.RunRow) {
+	if row.ID != r.id || r.over || row.State.Terminal() {
+		return // its end is told by an event
+	}
+	r.resume(row, r.active)
+	if r.state == runtime.StateCreated || r.state == runtime.StateWaitingModel { // a reply is what is stored next
+		r.state, r.step = runtime.StateWaitingModel, row.Step+1
+	}
+}
+
 // used is the tokens so far, and whether a part of them is an estimate.
 func (r *runState) used() (tokens int, estimated bool) {
 	return r.spent.Prompt + r.spent.Completion + r.sum + r.streamed/bytesPerToken, r.spent.Estimated || r.streamed > 0
@@ -202,9 +215,22 @@ func (r *runState) elapsed(now time.Time) time.Duration {
 	case r.took > 0:
 		return r.took
 	case !r.ended.IsZero():
-		return r.ended.Sub(r.began)
+		now = r.ended
+	case !r.stood.IsZero():
+		now = r.stood
 	}
-	return max(now.Sub(r.began), 0)
+	return max(now.Sub(r.began)-r.waited, 0)
+}
+
+// stand follows whether the run stands still for the user.
+func (r *runState) stand(stands bool, now time.Time) {
+	switch {
+	case stands && r.stood.IsZero():
+		r.stood = now
+	case !stands && !r.stood.IsZero():
+		r.waited += now.Sub(r.stood)
+		r.stood = time.Time{}
+	}
 }
 
 // word says in a few words what the run does.

@@ -27,7 +27,7 @@ type statusFacts struct {
 	extra   string
 	wait    []string // a wait before another attempt, told at length and shorter
 	folding bool
-	asking  bool   // a fold waits for the user
+	asking  bool   // it waits for the user
 	paused  bool   // the run stands still for the debugger
 	breaks  string // where runs stand still; empty: nowhere
 }
@@ -122,7 +122,7 @@ func stateSpan(s line.Style, f statusFacts) line.Span {
 	case runtime.StateCancelled:
 		return line.Say(theme.Text, " "+g.Stopped+" "+word)
 	}
-	return line.Say(theme.Text, " "+word)
+	return line.Say(theme.Text, " "+s.Text(word))
 }
 
 func reasonText(reason string) string {

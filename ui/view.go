@@ -52,7 +52,7 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	}
 	rows := make([]string, 0, m.h)
 	m.drawTabs()
-	p.columns.tick(m.env)
+	p.columns.tick(m.env, p.run.stood)
 	rows = append(rows, m.bar.row, meterRow(s, m.w, p.gauge.at(m.env.now, s.Theme.Reduced()), p.gauge.draft, m.todosWord()))
 	rows = append(rows, p.body()...)
 	rows = append(rows, dock[len(dock)-l.dock.h:]...)
@@ -86,7 +86,7 @@ func (m *Model) drawTabs() {
 	working := false
 	for i, p := range m.pages {
 		labels[i] = tabLabel{p.name(), p.mark()}
-		working = working || p.busy()
+		working = working || p.busy() && !p.standing()
 	}
 	right := []string{m.env.style.Text(m.page().modelName())}
 	if m.w >= wideWidth && m.env.opts.Folder != "" {
@@ -120,14 +120,18 @@ func (m *Model) statusRow() string {
 	switch {
 	case m.quit.leaving:
 		facts.extra = "saving and leaving"
-	case p.sending:
+	case p.sending.on:
 		facts.extra = "storing the input"
 	case p.broken != "":
 		facts.extra = "not open"
 	case !p.loaded:
 		facts.extra = "opening"
-	case p.interrupted != nil && p.held == 0 && !facts.paused:
-		facts.extra = "interrupted"
+	case p.held != 0:
+		facts.extra, facts.asking = p.there()
+	case p.interrupted != nil && !facts.paused:
+		if facts.asking = p.needsWord(); !facts.asking {
+			facts.extra = "interrupted"
+		}
 	case p.run.active && p.run.retry != nil:
 		facts.wait = p.run.retryTexts(m.env.now)
 	}
@@ -279,7 +283,7 @@ func (p *page) inputRows() ([]string, *tea.Cursor) {
 	text, x, y := p.edit.View(l.input.h)
 	rows := make([]string, 0, l.input.h)
 	role := theme.Text
-	if p.sending {
+	if p.sending.on && !p.sending.apart {
 		role = theme.Faint
 	}
 	for i := range l.input.h {

@@ -96,7 +96,7 @@ func (m *Model) madeTab(msg newTabMsg) tea.Cmd {
 	m.pages[slices.Index(m.pages, old)] = p
 	cmds := []tea.Cmd{m.env.open(msg.id, true), m.env.saveTabs(m.tabs())}
 	if msg.replace != "" {
-		cmds = append(cmds, m.env.closeSession(msg.replace, endWait))
+		cmds = append(cmds, m.env.closeSession(msg.replace, endWait, old.last()))
 	}
 	return tea.Batch(cmds...)
 }
@@ -162,7 +162,7 @@ func (m *Model) closeTab(p *page, how ending) tea.Cmd {
 	if p.busy() && p.held == 0 && how == endWait {
 		m.quit.background[p.id] = true
 	}
-	give := m.env.closeSession(p.id, how)
+	give := m.env.closeSession(p.id, how, p.last())
 	if p.held != 0 || !p.loaded {
 		give = nil
 	}
@@ -177,7 +177,13 @@ func (m *Model) leave(leave bool) tea.Cmd {
 		return tea.Quit
 	}
 	m.quit.leaving, m.quit.waiting = true, false
-	return m.env.shutdown(m.tabs(), leave)
+	typed := map[string]runtime.Draft{}
+	for _, p := range m.pages {
+		if d := p.last(); d != nil {
+			typed[p.id] = *d
+		}
+	}
+	return m.env.shutdown(m.tabs(), typed, leave)
 }
 
 // Farewell is the line to leave on the terminal; empty when there is nothing to come back to.

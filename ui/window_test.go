@@ -472,40 +472,6 @@ func TestTypedTextIsNeverLost(t *testing.T) {
 	}
 }
 
-func TestTypingWhileAnInputIsStored(t *testing.T) {
-	d := newDriver(t, 100, 30)
-	latch := d.park()
-	d.typed("one")
-	d.press("enter")
-	d.typed("two")
-	d.press("enter")
-	d.send(tea.PasteMsg{Content: "three"})
-	d.sees("storing the input", "one")
-	latch.Open()
-	d.short()
-	if !d.did(`submit ann-window-1 "one"`) || !d.did(`submit ann-window-1 "two"`) {
-		t.Errorf("%q", d.f.order)
-	}
-	if got := d.m.page().edit.Text(); got != "three" {
-		t.Errorf("the input holds %q", got)
-	}
-}
-
-func TestTypingWhileAnInputFails(t *testing.T) {
-	d := newDriver(t, 100, 30)
-	latch := d.park()
-	d.f.fail["submit"] = errors.New("no")
-	d.typed("one")
-	d.press("enter")
-	d.typed(" two")
-	d.press("enter")
-	latch.Open()
-	d.short()
-	if got := d.m.page().edit.Text(); got != "one two" {
-		t.Errorf("the input holds %q", got)
-	}
-}
-
 func TestRetry(t *testing.T) {
 	d := newDriver(t, 100, 30)
 	d.enter("/retry")

@@ -227,6 +227,14 @@ func (v *View) name(n *trace.Node) string {
 	return v.m.Safe(paint.CleanLine(name))
 }
 
+// stands says that the turn of a node waits for the user.
+func stands(n *trace.Node) bool {
+	for n.Parent != nil {
+		n = n.Parent
+	}
+	return n.Status == trace.Waiting
+}
+
 // takenBack says that a node is a fold that was undone.
 func takenBack(n *trace.Node) bool {
 	if n.Kind != trace.KindFold || len(n.Events) == 0 {
@@ -243,6 +251,9 @@ func (v *View) sign(n *trace.Node) (string, theme.Role) {
 	case trace.Running:
 		if n.Parent == nil && v.isOpen(n) {
 			return g.Open, theme.Faint
+		}
+		if n.Kind != trace.KindTool && stands(n) {
+			return g.Question, theme.Warn
 		}
 		return v.th.Spinner(v.phase), theme.Accent
 	case trace.Waiting:

@@ -1,0 +1,263 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/trace"
+)
+
+// again starts the screen anew over what the fake keeps, as after a kill.
+func again(t *testing.T, f *fake, session string) *driver {
+	t.Helper()
+	return newDriver(t, 100, 30, func(o *Options, fresh *fake) {
+		for id, s := range f.sessions {
+			fresh.sessions[id] = s
+		}
+		fresh.drafts, fresh.tabs = f.drafts, f.tabs
+		o.Session = session
+	})
+}
+
+// What was typed is kept at most once a second, and a kill takes the last second of it; typing never waits for that.
+func TestDraftsAreKept(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	d.f.slow = 20 * time.Second
+	d.typed("a")
+	d.pass(time.Second)
+	d.typed("b")
+	if got := d.m.page().edit.Text(); got != "ab" {
+		t.Fatalf("the input holds %q while the draft is being kept", got)
+	}
+	d.pass(time.Minute)
+	d.f.slow, d.f.saves = 0, 0
+	for range 100 { // ten seconds of typing
+		d.typed("x")
+		d.pass(100 * time.Millisecond)
+	}
+	if d.f.saves < 9 || d.f.saves > 11 {
+		t.Errorf("kept %d times in ten seconds", d.f.saves)
+	}
+	if kept, typed := len(d.f.drafts[d.id()].Text), len(d.m.page().edit.Text()); typed-kept > 11 {
+		t.Errorf("%d of %d characters are kept", kept, typed)
+	}
+	d.pass(2 * time.Second)
+	n := d.f.saves
+	d.pass(time.Hour)
+	if d.f.saves != n {
+		t.Errorf("kept %d times while nothing was typed", d.f.saves-n)
+	}
+	text := d.m.page().edit.Text()
+	e := again(t, d.f, d.id())
+	if got := e.m.page().edit.Text(); got != text {
+		t.Errorf("after a kill the input holds %q, not %q", got, text)
+	}
+	if e.m.page().gauge.draft == 0 {
+		t.Error("it is not counted")
+	}
+	e.press("enter")
+	e.pass(2 * time.Second)
+	if d := e.f.drafts[e.id()]; d.Text != "" {
+		t.Errorf("what was sent is kept: %q", d.Text)
+	}
+}
+
+// What was sent is not brought back, also when the program was killed before that was noted; what was typed since, or is another
+// text, is.
+func TestDraftsThatWereSent(t *testing.T) {
+	for _, c := range []struct {
+		kept string
+		at   time.Duration // behind the input
+		back string
+	}{
+		{"go", -time.Second, ""}, {"go\n", 0, ""}, {"go", time.Second, "go"}, {"go on", -time.Second, "go on"}, {"", 0, ""},
+	} {
+		for _, queued := range []bool{false, true} {
+			d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+				s := f.session("s")
+				o.Session = "s"
+				if queued {
+					s.inbox = []runtime.InboxRow{{ID: "i", SessionID: "s", Text: "go", CreatedAt: start}}
+				} else {
+					s.msgs = []runtime.MessageRow{{N: 1, Kind: llm.KindUser, Role: llm.RoleUser, Content: "go", CreatedAt: start}, {N: 2, Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: "go on", CreatedAt: start}}
+				}
+				f.drafts["s"] = runtime.Draft{Text: c.kept, At: start.Add(c.at)}
+			})
+			if got := d.m.page().edit.Text(); got != c.back {
+				t.Errorf("%+v, queued %v: the input holds %q", c, queued, got)
+			}
+			d.pass(2 * time.Second)
+			if got := d.f.drafts["s"].Text; got != c.back {
+				t.Errorf("%+v, queued %v: kept %q", c, queued, got)
+			}
+		}
+	}
+}
+
+// What was typed is kept when its tab is closed, when the program is left and when it is asked to end; each session has its own.
+func TestDraftsAreKeptAtTheEnd(t *testing.T) {
+	for name, end := range map[string]func(d *driver){
+		"quit":  func(d *driver) { d.press("ctrl+x", "q") },
+		"close": func(d *driver) { d.press("ctrl+x", "w") },
+		"signal": func(d *driver) {
+			d.send(endMsg{})
+			d.short()
+		},
+		"clear":   func(d *driver) { d.press("ctrl+p"); d.typed("start a new session in"); d.press("enter") },
+		"storing": func(d *driver) { d.park(); d.typed("!"); d.press("enter"); d.typed("more"); d.press("ctrl+x", "q") },
+	} {
+		d := newDriver(t, 100, 30)
+		first := d.id()
+		d.typed("of the first")
+		d.press("ctrl+x", "n")
+		d.short()
+		second := d.id()
+		d.typed("of the second")
+		end(d)
+		d.short()
+		want := "of the second"
+		if name == "storing" {
+			want += "!\nmore"
+		}
+		if got := d.f.drafts[second].Text; got != want {
+			t.Errorf("%s: kept %q", name, got)
+		}
+		if got := d.f.drafts[first].Text; got != "of the first" && (name == "quit" || name == "signal") {
+			t.Errorf("%s: kept %q of the other tab", name, got)
+		}
+		if e := again(t, d.f, second); e.m.page().edit.Text() != want {
+			t.Errorf("%s: it comes back as %q", name, e.m.page().edit.Text())
+		}
+	}
+}
+
+// What is no draft is not kept: an older input that was brought back, the letter of an answer, a text in a session that another
+// process holds. What had been typed before is.
+func TestWhatIsNoDraft(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	d.enter("one")
+	d.f.answer(d.id())
+	d.short()
+	d.typed("mine")
+	d.press("up")
+	d.pass(3 * time.Second)
+	if got := d.f.drafts[d.id()].Text; got != "mine" {
+		t.Errorf("kept %q over an older input", got)
+	}
+	d.typed("!")
+	d.pass(3 * time.Second)
+	if got := d.f.drafts[d.id()].Text; got != "one!" {
+		t.Errorf("kept %q of an older input that was changed", got)
+	}
+
+	d = newDriver(t, 100, 30, func(o *Options, f *fake) { f.unknown("s"); o.Session = "s" })
+	d.pass(time.Second)
+	d.press("y")
+	d.pass(3 * time.Second)
+	if got := d.f.drafts["s"].Text; got != "" {
+		t.Errorf("kept the answer %q", got)
+	}
+
+	d = newDriver(t, 100, 30, func(o *Options, f *fake) {
+		f.session("c").held = 4711
+		f.drafts["c"] = runtime.Draft{Text: "of the other process", At: start}
+		o.Session = "c"
+	})
+	if got := d.m.page().edit.Text(); got != "" {
+		t.Errorf("the other process's draft is here: %q", got)
+	}
+	d.typed("mine")
+	d.pass(3 * time.Second)
+	if d.f.saves != 0 {
+		t.Errorf("kept %q", d.f.drafts["c"].Text)
+	}
+	d.f.sessions["c"].held = 0
+	d.press("enter") // it is free now
+	d.pass(3 * time.Second)
+	if got := d.m.page().edit.Text(); got != "of the other process\nmine" || d.f.drafts["c"].Text != got {
+		t.Errorf("the input holds %q, kept is %q", got, d.f.drafts["c"].Text)
+	}
+}
+
+// A draft that cannot be read or kept stops nothing: it is tried again, and one that could not be read is not written over.
+func TestDraftsThatFail(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	d.f.fail["savedraft"] = errors.New("the disk is full")
+	d.typed("mine")
+	d.pass(time.Minute)
+	if d.f.saves < 5 || d.f.saves > 15 {
+		t.Errorf("tried %d times in a minute", d.f.saves)
+	}
+	d.seesNot("the disk is full")
+	delete(d.f.fail, "savedraft")
+	d.pass(keepAgain)
+	if got := d.f.drafts[d.id()].Text; got != "mine" {
+		t.Errorf("kept %q", got)
+	}
+	d = newDriver(t, 100, 30, func(o *Options, f *fake) {
+		f.session("s")
+		f.drafts["s"] = runtime.Draft{Text: "from before", At: start}
+		f.fail["draft"] = errors.New("the disk is away")
+		o.Session = "s"
+	})
+	d.typed("mine")
+	d.pass(time.Minute)
+	if got := d.f.drafts["s"].Text; got != "from before" {
+		t.Errorf("kept %q", got)
+	}
+}
+
+// The draft of the sign for typing that came before the session was there goes behind what was kept.
+func TestDraftAndWhatWasTypedBefore(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	d.m.page().loaded, d.m.page().draft = false, draft{}
+	d.typed("early")
+	s, _ := d.f.Open(t.Context(), d.id(), false)
+	d.send(openedMsg{id: d.id(), snap: s, draft: &runtime.Draft{Text: "from before", At: start}})
+	if got := d.m.page().edit.Text(); got != "from before\nearly" {
+		t.Errorf("the input holds %q", got)
+	}
+	d.send(tea.PasteMsg{Content: "!"})
+	d.m.page().event(trace.Event{})
+	d.send(openedMsg{id: d.id(), snap: s, draft: &runtime.Draft{Text: "from before", At: start}}) // read again
+	if got := d.m.page().edit.Text(); got != "from before\nearly!" {
+		t.Errorf("the input holds %q", got)
+	}
+}
+
+// With the real store and engine: typed, killed, started again, sent; and not there any more after that.
+func TestWholeProgramDrafts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	kill := func(p *whole) {
+		p.m.Close()
+		p.sim.Run(func() {
+			_ = p.engine.Shutdown(context.Background(), true)
+			_ = p.st.Close(context.Background())
+		})
+	}
+	p := newWhole(t, path, start)
+	p.typed("what is 1+1? 中文")
+	p.pass(2 * time.Second)
+	kill(p)
+	p = newWhole(t, path, start.Add(time.Hour))
+	if got := p.m.page().edit.Text(); got != "what is 1+1? 中文" {
+		t.Fatalf("the input holds %q", got)
+	}
+	p.press("enter")
+	p.pass(100 * time.Millisecond)
+	kill(p) // before it is noted that it was sent
+	p = newWhole(t, path, start.Add(2*time.Hour))
+	if got := p.m.page().edit.Text(); got != "" || !strings.Contains(p.screen(), "what is 1+1?") {
+		t.Fatalf("the input holds %q", got)
+	}
+	p.pass(2 * time.Second)
+	p.leave()
+}

@@ -1,0 +1,187 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"vitrine/runtime"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// questions come into view, each in a driver of its own.
+func questionsInView(t *testing.T) map[string]func() *driver {
+	live := func(ask func(d *driver, id string)) func() *driver {
+		return func() *driver {
+			d := newDriver(t, 100, 30)
+			d.enter("go")
+			ask(d, d.id())
+			d.short()
+			return d
+		}
+	}
+	stored := func(calls ...runtime.CallRow) func() *driver {
+		return func() *driver {
+			return newDriver(t, 100, 30, func(o *Options, f *fake) { f.unknown("s", calls...); o.Session = "s" })
+		}
+	}
+	return map[string]func() *driver{
+		"approval": live(func(d *driver, id string) {
+			d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "shell", Arguments: json.RawMessage(`{}`)})
+		}),
+		"held call": live(func(d *driver, id string) {
+			d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "shell", Cause: causeBreak, Arguments: json.RawMessage(`{}`)})
+		}),
+		"pause":   live(func(d *driver, id string) { d.f.paused(id, &trace.Pause{Step: 1, Model: "m"}) }),
+		"outcome": stored(runtime.CallRow{ID: "c1", RunID: "r", Name: "pay", Arguments: `{}`, Effect: tools.SideEffect, Status: runtime.CallStarted}),
+		"resume":  stored(),
+	}
+}
+
+// sent says that a text was given to the engine.
+func (d *driver) sent(text string) bool { return d.did(fmt.Sprintf("submit %s %q", d.id(), text)) }
+
+// Enter just after a question came into view sends nothing, which would take the question's place: the text stays in the input,
+// with the reason. Entered again in a rest it is meant.
+func TestEnterAsAQuestionComes(t *testing.T) {
+	for name, open := range questionsInView(t) {
+		for _, text := range []string{"y", "c", "n", "what now?"} {
+			for _, after := range []time.Duration{0, 300 * time.Millisecond} {
+				d := open()
+				question := d.m.page().questionID()
+				d.pass(after)
+				d.typed(text)
+				for range 20 { // Enter that is held down
+					d.press("enter")
+					d.pass(100 * time.Millisecond)
+				}
+				if d.sent(text) || d.m.page().edit.Text() != text || d.m.page().questionID() != question || len(d.f.settings) > 0 {
+					t.Fatalf("%s, %q: the input holds %q; %q, %+v", name, text, d.m.page().edit.Text(), d.f.order, d.f.settings)
+				}
+				d.sees("a question has come up: Tab answers it, Enter again sends the text")
+				d.pass(time.Second)
+				d.press("enter")
+				d.short()
+				if !d.sent(text) || d.m.page().edit.Text() != "" {
+					t.Fatalf("%s, %q: it cannot be sent: %q", name, text, d.f.order)
+				}
+			}
+		}
+	}
+}
+
+// What was begun before the question came, or reads like an answer to it and was typed before it lit, is held back once, however
+// late it is entered; a text that was begun later is sent.
+func TestTextsBegunBeforeTheQuestion(t *testing.T) {
+	ask := func(d *driver) {
+		d.f.asked(d.id(), trace.ApprovalData{ID: "c1", Tool: "shell", Arguments: json.RawMessage(`{}`)})
+		d.short()
+	}
+	open := func() *driver { d := newDriver(t, 100, 30); d.enter("go"); return d }
+	for _, c := range []struct {
+		before, gap, later string
+		held               bool
+	}{
+		{before: "hel", later: "lo", held: true},
+		{before: "hello", held: true},
+		{gap: "y", held: true},
+		{gap: "Yes", held: true},
+		{gap: "deny ", held: true},
+		{gap: "always here", held: true},
+		{gap: "yesterday"},
+		{gap: "no way"},
+	} {
+		d := open()
+		d.typed(c.before)
+		ask(d)
+		d.pass(200 * time.Millisecond)
+		d.typed(c.gap)
+		d.pass(2 * time.Second)
+		d.typed(c.later)
+		text := strings.TrimSpace(d.m.page().edit.Text())
+		d.press("enter")
+		d.short()
+		if d.sent(text) == c.held {
+			t.Errorf("%+v: held back %v", c, !d.sent(text))
+		}
+		d.pass(time.Second)
+		d.press("enter")
+		d.short()
+		if c.held && !d.sent(text) {
+			t.Errorf("%+v: it cannot be sent: %q", c, d.f.order)
+		}
+	}
+	// Who has gone to the question has seen it.
+	d := open()
+	d.typed("hello")
+	ask(d)
+	d.pass(time.Second)
+	d.press("tab", "tab", "i")
+	d.press("enter")
+	d.short()
+	if !d.sent("hello") {
+		t.Errorf("%q", d.f.order)
+	}
+	// The letter taken back, the question lights, and takes it.
+	d = open()
+	ask(d)
+	d.typed("y")
+	d.press("enter", "backspace")
+	d.pass(time.Second)
+	d.answer("y")
+	d.short()
+	if len(d.f.settings) != 1 || d.sent("y") {
+		t.Errorf("%+v, %q", d.f.settings, d.f.order)
+	}
+}
+
+// A question in a tab that was hidden comes into view with the tab.
+func TestEnterAsATabShowsItsQuestion(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.enter("go")
+	d.press("ctrl+x", "n")
+	d.short()
+	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "shell", Arguments: json.RawMessage(`{}`)})
+	d.pass(time.Minute)
+	d.press("alt+1")
+	d.typed("y")
+	d.press("enter")
+	d.pass(time.Second)
+	if d.sent("y") || d.m.page().edit.Text() != "y" {
+		t.Errorf("the input holds %q; %q", d.m.page().edit.Text(), d.f.order)
+	}
+}
+
+// A run that was left for the user's word on a call will ask in a moment: an input in between would give it up.
+func TestEnterBeforeTheQuestionIsThere(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.enter("go")
+	d.f.mu.Lock()
+	s := d.f.session(id)
+	s.running, s.run.State, s.run.Reason = false, runtime.StateReconciling, runtime.ReasonOutcome
+	s.rows = []runtime.CallRow{{ID: "c1", RunID: s.run.ID, Name: "pay", Arguments: `{}`, Status: runtime.CallUnknown}}
+	d.f.mu.Unlock()
+	d.tell(id, trace.StateData{State: string(runtime.StateReconciling), Reason: string(runtime.ReasonOutcome)})
+	d.typed("and then?")
+	d.press("enter")
+	d.pass(time.Second)
+	if d.sent("and then?") {
+		t.Fatalf("%q", d.f.order)
+	}
+	d.sees("pay ran, perhaps", "and then?")
+	d.press("enter")
+	d.pass(time.Second)
+	if d.sent("and then?") {
+		t.Fatalf("it was begun before the question came: %q", d.f.order)
+	}
+	d.press("enter")
+	d.pass(time.Second)
+	if !d.sent("and then?") {
+		t.Fatalf("it cannot be sent: %q", d.f.order)
+	}
+}
