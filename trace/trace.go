@@ -118,7 +118,17 @@ type ToolCallData struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// RawArguments is the model's text when it was not executed as written.
 	RawArguments string `json:"raw_arguments,omitempty"`
-	Status       string `json:"status"` // pending or started
+	Status       string `json:"status"` // pending or started, or how a call ended that was not run
+}
+
+// Shown is what there is to show as the arguments of a call: what runs or would run, and what the model wrote only where nothing of
+// that could be run.
+func (d ToolCallData) Shown() json.RawMessage {
+	nothing := len(d.Arguments) == 0 || string(d.Arguments) == "{}"
+	if d.RawArguments != "" && nothing && d.Status != "started" && d.Status != "denied" {
+		return json.RawMessage(d.RawArguments)
+	}
+	return d.Arguments
 }
 
 // ToolResultData is the end of a call.

@@ -494,7 +494,7 @@ const hostile = "a\x1b]0;title\x07\x1b]52;c;eA==\x1b\\\x1b[31mb\u009b31mc\u009d5
 func TestPrintShowsNoControlSequence(t *testing.T) {
 	s := (&script{run: "r", turn: 1}).at(0, RunStartData{Input: hostile, Model: hostile}).in(1).
 		at(1, LLMCallData{Model: hostile, Error: hostile, FinishReason: hostile, PrefixBreak: hostile}).
-		at(2, ToolCallData{ID: hostile, Tool: hostile, RawArguments: hostile, Status: "started"}).
+		at(2, ToolCallData{ID: hostile, Tool: hostile, RawArguments: hostile, Status: "not_run"}).
 		at(3, ToolResultData{ID: hostile, Summary: hostile, Code: hostile, Status: hostile}).
 		at(4, ErrorData{Message: hostile, Why: hostile, Stored: true}).
 		at(5, CompactData{Phase: hostile, Reason: hostile, Detail: hostile}).
@@ -663,4 +663,27 @@ func TestWaitsAreNotInTheTimeOfAStep(t *testing.T) {
 	s = (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, LLMCallData{StartedAt: ms(10), LatencyMS: 20}).at(30, asked("a")).
 		at(3000, ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "not_run"}).at(3000, RunEndData{State: "cancelled", DurationMS: 33})
 	check("cancelled", treeOf(s.events...), 9000, 20, 33)
+}
+
+// What is shown of a call is what runs, or ran; what the model wrote only where nothing of it could be run.
+func TestArgumentsShown(t *testing.T) {
+	for _, c := range []struct {
+		d    ToolCallData
+		want string
+	}{
+		{ToolCallData{Arguments: json.RawMessage(`{"a":2}`), RawArguments: `{"a":1}`, Status: "started"}, `{"a":2}`},
+		{ToolCallData{Arguments: json.RawMessage(`{"a":2}`), RawArguments: `{"a":1}`, Status: "denied"}, `{"a":2}`},
+		{ToolCallData{Arguments: json.RawMessage(`{"a":2}`), RawArguments: `{"a":1}`, Status: "not_run"}, `{"a":2}`},
+		{ToolCallData{Arguments: json.RawMessage(`{}`), RawArguments: `{"a":1}`, Status: "started"}, `{}`},
+		{ToolCallData{Arguments: json.RawMessage(`{}`), RawArguments: `{"a":1}`, Status: "denied"}, `{}`},
+		{ToolCallData{Arguments: json.RawMessage(`{}`), RawArguments: `{bad`, Status: "not_run"}, `{bad`},
+		{ToolCallData{Arguments: json.RawMessage(`{"a":1}`), Status: "not_run"}, `{"a":1}`},
+	} {
+		s := (&script{run: "r", turn: 1}).in(1).at(0, c.d)
+		c.d.ID = "c"
+		s.events[0].Data = c.d
+		if got := treeOf(s.events...).Node("call/c").Detail; got != c.want {
+			t.Errorf("%+v is shown as %s, want %s", c.d, got, c.want)
+		}
+	}
 }

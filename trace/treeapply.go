@@ -229,10 +229,7 @@ func (t *Tree) toolCall(run *Node, e Event, d ToolCallData) {
 		s := t.step(run, e.Step, e.TS)
 		n = t.add(s, &Node{Kind: KindTool, ID: callNode(d.ID), callID: d.CallID, Title: d.Tool, Start: e.TS})
 	}
-	n.Detail = string(d.Arguments)
-	if d.RawArguments != "" {
-		n.Detail = d.RawArguments
-	}
+	n.Detail = string(d.Shown())
 	n.Status, n.End = Waiting, time.Time{}
 	if d.Status == "started" {
 		n.Status, n.Start = Running, e.TS

@@ -26,7 +26,13 @@ type shellInput struct {
 // newAsking is the program with a tool that has effects, a model that follows a script, and a policy that asks.
 func newAsking(t *testing.T, path string, w, h int, ran *[]string, steps ...scripted.Step) *whole {
 	t.Helper()
-	sim := clock.NewSim(start)
+	return newAskingAt(t, start, path, w, h, ran, steps...)
+}
+
+// newAskingAt is newAsking at another time, as after a restart.
+func newAskingAt(t *testing.T, at time.Time, path string, w, h int, ran *[]string, steps ...scripted.Step) *whole {
+	t.Helper()
+	sim := clock.NewSim(at)
 	shell := tools.New("shell", "run a command", tools.SideEffect, func(_ context.Context, _ tools.Call, in shellInput) (tools.Output, error) {
 		*ran = append(*ran, in.Command)
 		return tools.Output{Data: "ok"}, nil
@@ -39,10 +45,10 @@ func newAsking(t *testing.T, path string, w, h int, ran *[]string, steps ...scri
 // newOver is the program over any model and tools.
 func newOver(t *testing.T, sim *clock.Sim, path string, model llm.Client, list ...tools.Tool) *whole {
 	t.Helper()
-	n := 0
+	n, begun := 0, strings.TrimPrefix(sim.Now().Sub(start).String(), "0s")
 	newID := func() string {
 		n++
-		return start.Format("x") + string(rune('a'+n/676%26)) + string(rune('a'+n/26%26)) + string(rune('a'+n%26))
+		return start.Format("x") + begun + string(rune('a'+n/676%26)) + string(rune('a'+n/26%26)) + string(rune('a'+n%26))
 	}
 	bus := trace.NewBus(sim)
 	p := &whole{}

@@ -218,15 +218,27 @@ func (v *View) toolCall(e trace.Event, d trace.ToolCallData) {
 	}
 	t := v.calls[d.ID]
 	if t == nil {
-		args := d.Arguments
-		if d.RawArguments != "" {
-			args = []byte(d.RawArguments)
-		}
-		t = v.toolBlock(Ref{Turn: e.Turn, Step: e.Step, Call: d.ID}, d.Tool, args)
+		t = v.toolBlock(Ref{Turn: e.Turn, Step: e.Step, Call: d.ID}, d.Tool, d.Shown())
+		t.callID = d.CallID
 		v.calls[d.ID] = t
 		v.add(t)
 	}
 	v.status(t, d.Status, e.TS)
+}
+
+// replace lets a call take the row of the one whose arguments the user changed; false when there is none.
+func (v *View) replace(d trace.ApprovalData, at time.Time) bool {
+	for id, t := range v.calls {
+		if t.edited && t.callID == d.CallID {
+			delete(v.calls, id)
+			v.calls[d.ID] = t
+			t.edited, t.status, t.at.Call = false, "pending", d.ID
+			t.ran(d.Arguments)
+			v.status(t, "waiting_approval", at)
+			return true
+		}
+	}
+	return false
 }
 
 func (v *View) toolBlock(at Ref, name string, args []byte) *toolBlock {
@@ -397,6 +409,7 @@ func (v *View) state(d trace.StateData) {
 func (v *View) approval(e trace.Event, d trace.ApprovalData) {
 	t := v.calls[d.ID]
 	switch {
+	case d.Phase == "asked" && t == nil && v.replace(d, e.TS):
 	case d.Phase == "asked" && t == nil: // it is asked about before it is started
 		v.toolCall(e, trace.ToolCallData{ID: d.ID, CallID: d.CallID, Tool: d.Tool, Arguments: d.Arguments, Status: "waiting_approval"})
 	case t == nil:
@@ -404,8 +417,9 @@ func (v *View) approval(e trace.Event, d trace.ApprovalData) {
 		v.status(t, "waiting_approval", e.TS)
 	case d.Answer == "deny":
 		v.status(t, "denied", e.TS)
-	case d.Answer == "edit": // another call took its place
+	case d.Answer == "edit": // another call takes its place
 		v.status(t, "not_run", e.TS)
+		t.edited = true
 	default:
 		v.status(t, "pending", e.TS)
 	}

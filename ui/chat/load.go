@@ -52,12 +52,19 @@ func (v *View) Load(s runtime.Snapshot, events []trace.Event) {
 // resume takes up an unfinished run.
 func (v *View) resume(s runtime.Snapshot, b builder) {
 	v.run = run{id: s.Run.ID, turn: s.Run.Turn, step: s.Run.Step}
+	newest := map[string]int{} // by the provider's id: an edit makes another row
+	for _, c := range s.Calls {
+		newest[c.CallID] = max(newest[c.CallID], c.Reply)
+	}
 	for _, c := range s.Calls {
 		t := b.byCall[c.RunID+" "+c.CallID]
-		if t == nil {
+		if t == nil || c.Reply < newest[c.CallID] {
 			continue
 		}
-		t.at.Call = c.ID
+		t.at.Call, t.callID = c.ID, c.CallID
+		if c.Reply > 0 {
+			t.ran([]byte(c.Arguments))
+		}
 		v.calls[c.ID] = t
 		at := time.Time{}
 		if c.StartedAt != nil {
@@ -102,12 +109,13 @@ type facts struct {
 	errors  map[string][]trace.ErrorData
 	results map[string]trace.ToolResultData // by run and call id
 	calls   map[string]string               // row ids of calls, by run and call id
+	asked   map[string]trace.ToolCallData   // what runs, or was not run, by run and call id
 	turns   map[string]int
 }
 
 func (v *View) facts(events []trace.Event) facts {
 	f := facts{ends: map[string]trace.RunEndData{}, errors: map[string][]trace.ErrorData{}, results: map[string]trace.ToolResultData{},
-		calls: map[string]string{}, turns: map[string]int{}}
+		calls: map[string]string{}, asked: map[string]trace.ToolCallData{}, turns: map[string]int{}}
 	for _, e := range events {
 		switch d := e.Data.(type) {
 		case trace.RunStartData:
@@ -119,7 +127,11 @@ func (v *View) facts(events []trace.Event) facts {
 				f.errors[e.RunID] = append(f.errors[e.RunID], d)
 			}
 		case trace.ToolCallData:
-			f.calls[e.RunID+" "+d.CallID] = d.ID
+			f.calls[e.RunID+" "+d.CallID], f.asked[e.RunID+" "+d.CallID] = d.ID, d
+		case trace.ApprovalData:
+			if d.Phase == "asked" { // again for arguments that the user changed
+				f.asked[e.RunID+" "+d.CallID] = trace.ToolCallData{ID: d.ID, Arguments: d.Arguments}
+			}
 		case trace.ToolResultData:
 			f.results[e.RunID+" "+d.CallID] = d
 			f.calls[e.RunID+" "+d.CallID] = d.ID
@@ -186,8 +198,7 @@ func (b *builder) call(m runtime.MessageRow, c llm.ToolCall) {
 	key := m.RunID + " " + c.ID
 	if t := b.view.orphans[key]; t != nil && b.older {
 		// Its result stands at the beginning of the newer page already.
-		t.args, t.brief = []byte(c.Arguments), brief([]byte(c.Arguments))
-		t.touch()
+		t.asked([]byte(c.Arguments))
 		delete(b.view.orphans, key)
 		return
 	}
@@ -199,6 +210,13 @@ func (b *builder) call(m runtime.MessageRow, c llm.ToolCall) {
 	}
 	b.byCall[key] = t
 	b.add(t)
+	switch d, ok := b.facts.asked[key]; {
+	case !ok:
+	case sameArgs(d.Shown(), d.Arguments):
+		t.ran(d.Arguments)
+	default: // the message has an empty object for what could not be run
+		t.show(d.Shown())
+	}
 }
 
 func (b *builder) result(m runtime.MessageRow) {
@@ -210,6 +228,7 @@ func (b *builder) result(m runtime.MessageRow) {
 		b.view.orphans[key] = t
 		b.add(t)
 	}
+	t.ran(runtime.EditedArguments(m.Content))
 	if d, ok := b.facts.results[key]; ok {
 		finishTool(t, d)
 		return

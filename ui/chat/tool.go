@@ -20,9 +20,12 @@ const (
 type toolBlock struct {
 	common
 	name     string
-	args     json.RawMessage
-	brief    string // of the arguments, clean
-	status   string // pending started done denied not_run interrupted unknown waiting_approval
+	callID   string          // the provider's
+	edited   bool            // the user changed the arguments, and the call that takes its place is to come
+	args     json.RawMessage // what runs, or ran
+	wrote    json.RawMessage // what the model had written; nil: the same
+	brief    string          // of the arguments, clean
+	status   string          // pending started done denied not_run interrupted unknown waiting_approval
 	ok       bool
 	code     string
 	reason   string // of a denial, clean
@@ -45,6 +48,40 @@ func (b *toolBlock) over() bool {
 		return false
 	}
 	return true
+}
+
+// ran takes the arguments of what runs, or ran, which the user may have written in the place of the model's.
+func (b *toolBlock) ran(args json.RawMessage) {
+	if len(args) == 0 || sameArgs(args, b.args) {
+		return
+	}
+	if b.wrote == nil {
+		b.wrote = b.args
+	}
+	if sameArgs(args, b.wrote) {
+		b.wrote = nil
+	}
+	b.show(args)
+}
+
+// asked takes the arguments that the model wrote; what ran may be known already.
+func (b *toolBlock) asked(args json.RawMessage) {
+	switch {
+	case b.args == nil:
+		b.show(args)
+	case !sameArgs(args, b.args):
+		b.wrote = args
+	}
+}
+
+func (b *toolBlock) show(args json.RawMessage) {
+	b.args, b.brief = args, brief(args)
+	b.touch()
+}
+
+// sameArgs says that two arguments mean the same.
+func sameArgs(a, b json.RawMessage) bool {
+	return bytes.Equal(a, b) || bytes.Equal(tools.Canonical(a), tools.Canonical(b))
 }
 
 func (b *toolBlock) source() string {
@@ -137,6 +174,9 @@ func (b *toolBlock) Render(w int, selected bool) []string {
 		return rows
 	}
 	rows = append(rows, b.details(w, "arguments "+pretty(b.args))...)
+	if b.wrote != nil {
+		rows = append(rows, b.details(w, "changed by you; the model wrote "+pretty(b.wrote))...)
+	}
 	if len(b.result) > 0 {
 		rows = append(rows, b.details(w, "result "+pretty(b.result))...)
 	}
@@ -171,12 +211,16 @@ func brief(raw json.RawMessage) string {
 	}
 	var out strings.Builder
 	for n := 0; d.More() && out.Len() < most; n++ {
-		if _, err := d.Token(); err != nil {
-			break
-		}
+		_, err := d.Token()
 		var val json.RawMessage
-		if d.Decode(&val) != nil {
-			break
+		if err == nil {
+			err = d.Decode(&val)
+		}
+		switch {
+		case err != nil && n == 0:
+			return paint.CleanLine(short(string(raw)))
+		case err != nil:
+			return paint.CleanLine(out.String())
 		}
 		text := string(val)
 		var s string
