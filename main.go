@@ -166,7 +166,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		err = errors.Join(err, st.Close(ctx))
 		bus.Close()
 		closeClient()
-		notes.unplayed(traffic.Unplayed())
+		notes.traffic(traffic.Tell())
 		return errors.Join(err, traffic.Close(), file.Wait(ctx), closeRoot())
 	}
 	return app, nil
@@ -255,7 +255,11 @@ func readProjectNotes() (notes string, size int64) {
 
 // notServed says why a model is not reached.
 func notServed(model string) string {
-	return "this session uses the model " + model + ", and no endpoint is set: OPENAI_BASE_URL or OPENAI_API_KEY connects one, --model offline does without"
+	s := "this session uses the model " + model + ", and no endpoint is set: OPENAI_BASE_URL or OPENAI_API_KEY connects one, --model offline does without"
+	if _, _, local := llm.LocalModel(llm.LocalMark + model); local {
+		s += "; " + llm.LocalMark + model + " is the one on this machine"
+	}
+	return s
 }
 
 // serves says which models runs can go on with.
@@ -278,9 +282,12 @@ func wire(cfg config.Config) openai.Config {
 	return openai.Config{Profiles: cfg.Profiles, Memory: openai.NewMemory(learnedPath(cfg))}
 }
 
-// at is where an endpoint is, over how it is spoken to.
+// at is where an endpoint is, over how it is spoken to. LLM_PROFILE is for servers on this machine only when there is no other.
 func at(w openai.Config, cfg config.Config, end config.Endpoint) openai.Config {
-	w.BaseURL, w.Key, w.Profile = end.BaseURL, end.Key.Reveal(), cfg.Profile
+	w.BaseURL, w.Key = end.BaseURL, end.Key.Reveal()
+	if end.Kind != config.Local || cfg.Remote().Kind == config.Offline {
+		w.Profile = cfg.Profile
+	}
 	return w
 }
 
@@ -288,7 +295,7 @@ func at(w openai.Config, cfg config.Config, end config.Endpoint) openai.Config {
 func openTraffic(cfg config.Config, clk clock.Clock, t cli.Traffic) (*endpoint.Traffic, error) {
 	traffic, err := endpoint.OpenTraffic(endpoint.TrafficConfig{
 		Record: t.Record, Replay: t.Replay, Pace: t.Pace, Clock: clk, Addresses: []string{cfg.OpenAIBaseURL},
-		Secrets: []string{cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal()},
+		Secrets: append(cfg.Profiles.Secrets(), cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal()),
 	})
 	if err != nil {
 		return nil, &cli.UsageError{What: err.Error(), Do: "name another file"}
@@ -304,7 +311,9 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions, t *
 	}
 	e := endpoint.Config{Wire: t.Through(wire(cfg)), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
 		Prices: cfg.Prices, Protocol: profile.Protocol(cfg.Protocol)}
-	locals := endpoint.NewLocals(e)
+	local := e
+	local.Wire = at(e.Wire, cfg, config.Endpoint{Kind: config.Local})
+	locals := endpoint.NewLocals(local)
 	r := endpoint.Routes{Builtin: offline.New(offline.Config{Clock: clk, Pace: pace}), BuiltinName: config.OfflineModel, Local: locals, Missing: notServed}
 	closeIt = locals.Close
 	if end := cfg.Remote(); end.Kind != config.Offline {
@@ -362,13 +371,7 @@ func (n *notices) files(err error) {
 	n.queue.TryPut(ui.Notice{ID: "files", Text: fmt.Sprintf("the tools cannot read or write files: %v", err)})
 }
 
-// unplayed tells what of a recording was not asked for.
-func (n *notices) unplayed(count int) {
-	if count > 0 {
-		n.queue.TryPut(ui.Notice{ID: "replay", Text: fmt.Sprintf("requests of the recording that were not asked for: %d", count)})
-	}
-}
-
+func (n *notices) traffic(text string) { n.queue.TryPut(ui.Notice{ID: "traffic", Text: text}) }
 func (n *notices) store(text string) { n.queue.TryPut(ui.Notice{ID: "store", Text: text}) }
 func (n *notices) trace(stopped bool, err error) {
 	text := ""
@@ -480,7 +483,7 @@ func offers(ctx context.Context, cfg config.Config) (list []ui.ModelOffer, err e
 // describe tells how the endpoint is spoken to, for doctor.
 func describe(cfg config.Config) [][]string {
 	end := cfg.Endpoint()
-	return endpoint.Describe(at(wire(cfg), cfg, end), end.Model).Facts(cfg.Prices)
+	return endpoint.Describe(at(wire(cfg), cfg, end), end.ModelID()).Facts(cfg.Prices)
 }
 
 // reach asks the endpoint for its list of models, and tells how it is spoken to.
@@ -488,5 +491,5 @@ func reach(ctx context.Context, cfg config.Config) (string, error) {
 	end := cfg.Endpoint()
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
-	return endpoint.Reach(ctx, at(wire(cfg), cfg, end), end.Model)
+	return endpoint.Reach(ctx, at(wire(cfg), cfg, end), end.ModelID())
 }

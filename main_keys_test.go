@@ -23,11 +23,13 @@ const (
 	queryKey   = "q" + keyMark + "query"
 	markedUser = "u" + keyMark + "user"
 	markedPass = "p" + keyMark + "pass"
+	headerKey  = "h" + keyMark + "header"
+	paramKey   = "v" + keyMark + "param"
 )
 
 // leak tells where one of the marked secrets stands in a text, in any way to write it; empty when nowhere.
 func leak(text string) string {
-	for _, secret := range []string{markedKey, routerKey, queryKey, markedUser, markedPass, keyMark} {
+	for _, secret := range []string{markedKey, routerKey, queryKey, markedUser, markedPass, headerKey, paramKey, keyMark} {
 		for _, form := range append(llm.SecretForms(secret), base64.StdEncoding.EncodeToString([]byte("Bearer "+secret)), strings.ToUpper(secret), fmt.Sprintf("%x", secret)) {
 			if i := strings.Index(text, form); i >= 0 {
 				return fmt.Sprintf("%q in …%.160q", form, text[max(0, i-80):])
@@ -82,11 +84,24 @@ func newKeyholder(t *testing.T) keyholder {
 	return k
 }
 
+// gateway writes a configuration whose profile has secrets in a header and in the query.
+func (k keyholder) gateway() {
+	k.t.Helper()
+	conf := filepath.Join(k.dir, ".config", "vitrine")
+	if err := os.MkdirAll(conf, 0o700); err != nil {
+		k.t.Fatal(err)
+	}
+	text := "[profile.gw]\nendpoints = ['127.0.0.1']\nheaders = { X-Team = '" + headerKey + "', X-Flag = 'true' }\nquery = { sig = '" + paramKey + "' }\n"
+	if err := os.WriteFile(filepath.Join(conf, "config.toml"), []byte(text), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
 // repeats are answers that tell the secrets back in every way that servers fail.
 func repeats(r llmtest.Request) map[string]llmtest.Reply {
 	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	words := "bad key " + key + " in Bearer " + key + " at /v1?code=" + queryKey + " = " + base64.StdEncoding.EncodeToString([]byte(key)) +
-		" = " + strings.NewReplacer("/", "%2F", "+", "%2B").Replace(key)
+		" = " + strings.NewReplacer("/", "%2F", "+", "%2B").Replace(key) + " for " + r.Header.Get("X-Team") + " sig=" + r.Query.Get("sig")
 	object := fmt.Sprintf(`{"error":{"message":%q,"code":%q}}`, words, key)
 	return map[string]llmtest.Reply{
 		"401":      llmtest.Refuse(401, object),
@@ -96,7 +111,7 @@ func repeats(r llmtest.Request) map[string]llmtest.Reply {
 		"page":     llmtest.Page(502, "text/html", "<html><h1>"+words+"</h1></html>"),
 		"redirect": llmtest.Page(302, "text/plain", words).Header("Location", "http://127.0.0.1:1/"+key+"?code="+queryKey),
 		"stream":   llmtest.Stream(llmtest.Text("It is "), llmtest.Event(object)),
-		"headers":  llmtest.Answer("fine").Header("Set-Cookie", "k="+key).Header("X-Echo", key),
+		"headers":  llmtest.Answer("fine").Header("Set-Cookie", "k="+key).Header("X-Echo", key).Header("Server", headerKey),
 		"odd":      llmtest.Page(200, "application/json", object),
 		"text":     llmtest.Page(200, "text/plain", words),
 	}
@@ -106,10 +121,11 @@ func repeats(r llmtest.Request) map[string]llmtest.Reply {
 // no screen holds it, plain, escaped, in base64 or in hexadecimal (B112).
 func TestKeysStayWhereTheyBelong(t *testing.T) {
 	k := newKeyholder(t)
+	k.gateway()
 	var now atomic.Value // the name of what the server does
 	var sent atomic.Int64
 	k.srv.Handle(func(r llmtest.Request) llmtest.Reply {
-		if strings.Contains(r.Header.Get("Authorization"), markedKey) {
+		if strings.Contains(r.Header.Get("Authorization"), markedKey) && r.Header.Get("X-Team") == headerKey && r.Query.Get("sig") == paramKey {
 			sent.Add(1)
 		}
 		return repeats(r)[now.Load().(string)]
@@ -130,8 +146,12 @@ func TestKeysStayWhereTheyBelong(t *testing.T) {
 		k.run(0, nil, "trace", name)
 		k.run(0, nil, "trace", "--json", name)
 		k.run(0, nil, "sessions", "show", name)
-		k.srv.SetModels(repeats(llmtest.Request{Header: map[string][]string{"Authorization": {"Bearer " + markedKey}}})[name])
-		k.look("doctor", vitrine(k.dir, "doctor", "--check").with("OPENAI_API_KEY="+markedKey, "OPENAI_BASE_URL="+k.srv.URL()+"?code="+queryKey).run(t).stdout)
+		k.srv.SetModels(repeats(llmtest.Request{Header: map[string][]string{"Authorization": {"Bearer " + markedKey}, "X-Team": {headerKey}},
+			Query: map[string][]string{"sig": {paramKey}}})[name])
+		for _, args := range [][]string{{"doctor", "--check"}, {"models"}, {"models", "--json"}} {
+			r := vitrine(k.dir, args...).with("OPENAI_API_KEY="+markedKey, "OPENAI_BASE_URL="+k.srv.URL()+"?code="+queryKey).run(t)
+			k.look(strings.Join(args, " "), r.stdout, r.stderr)
+		}
 	}
 	if sent.Load() == 0 {
 		t.Error("the key never reached the server, so the test shows nothing")

@@ -12,7 +12,7 @@ type ModelInfo struct {
 
 // LocalServer is a program for running models oneself, at the address on the loopback where it is by default.
 type LocalServer struct {
-	// Prefix stands before the name of its models, with a slash, where they have to be told from those of the endpoint.
+	// Prefix stands before the names of its models, behind LocalMark and with a slash.
 	Prefix string
 	// Name is for people.
 	Name string
@@ -23,6 +23,12 @@ type LocalServer struct {
 // BaseURL is where it speaks OpenAI's protocol.
 func (s LocalServer) BaseURL() string { return s.Root + "/v1" }
 
+// LocalMark begins the names of models on this machine. Gateways name models ollama/llama3 too; none has names like this.
+const LocalMark = "local:"
+
+// Model is the name of one of its models, whatever endpoint there is beside it.
+func (s LocalServer) Model(id string) string { return LocalMark + s.Prefix + "/" + id }
+
 // LocalServers are the ones that are looked for.
 func LocalServers() []LocalServer {
 	return []LocalServer{
@@ -32,8 +38,12 @@ func LocalServers() []LocalServer {
 	}
 }
 
-// LocalModel takes a name like ollama/llama3.2:1b apart.
+// LocalModel takes a name like local:ollama/llama3.2:1b apart.
 func LocalModel(name string) (s LocalServer, id string, ok bool) {
+	name, ok = strings.CutPrefix(name, LocalMark)
+	if !ok {
+		return LocalServer{}, "", false
+	}
 	prefix, id, _ := strings.Cut(name, "/")
 	for _, s := range LocalServers() {
 		if s.Prefix == prefix && id != "" {

@@ -6,11 +6,10 @@ import (
 	"sync"
 
 	"vitrine/llm"
-	"vitrine/llm/openai"
 )
 
-// Routes sends each request to the client that has its model: the built-in one, a server on this machine when the model's name says
-// so, else the endpoint.
+// Routes sends each request to the client that has its model: the built-in one, a server on this machine when the model's name
+// begins with llm.LocalMark, else the endpoint.
 type Routes struct {
 	// Builtin is the model called BuiltinName.
 	Builtin     llm.Client
@@ -49,7 +48,7 @@ type Locals struct {
 	closers []func()
 }
 
-// NewLocals makes them like cfg, but for the address and the key.
+// NewLocals makes them like cfg, but for the address, the key and the header, which are the endpoint's.
 func NewLocals(cfg Config) *Locals { return &Locals{cfg: cfg, clients: map[string]llm.Client{}} }
 
 func (l *Locals) client(s llm.LocalServer) llm.Client {
@@ -58,7 +57,7 @@ func (l *Locals) client(s llm.LocalServer) llm.Client {
 	c, ok := l.clients[s.Prefix]
 	if !ok {
 		cfg := l.cfg
-		cfg.Wire = openai.Config{BaseURL: s.BaseURL(), Transport: cfg.Wire.Transport, Profiles: cfg.Wire.Profiles, Memory: cfg.Wire.Memory}
+		cfg.Wire.BaseURL, cfg.Wire.Key, cfg.Wire.Header = s.BaseURL(), "", nil
 		var closeIt func()
 		c, closeIt = New(cfg)
 		l.clients[s.Prefix] = c

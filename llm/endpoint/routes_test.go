@@ -49,7 +49,7 @@ func TestRoutes(t *testing.T) {
 		}
 		return text, nil
 	}
-	for model, want := range map[string]string{"offline": "built in", "ollama/llama3.2:1b": "local llama3.2:1b", "lmstudio/a/b": "local a/b"} {
+	for model, want := range map[string]string{"offline": "built in", "local:ollama/llama3.2:1b": "local llama3.2:1b", "local:lmstudio/a/b": "local a/b"} {
 		if got, err := ask(model); err != nil || got != want {
 			t.Errorf("%s: %q, %v", model, got, err)
 		}
@@ -64,7 +64,7 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.Remote = scripted.New(clk, scripted.Text("far").Times(-1))
-	for _, model := range []string{"gpt-4o", "ollama/", "openai/gpt-4o"} {
+	for _, model := range []string{"gpt-4o", "ollama/llama3", "local:ollama/", "local:x/y", "openai/gpt-4o"} { // gateways have such names
 		if got, err := ask(model); err != nil || got != "far" {
 			t.Errorf("%s: %q, %v", model, got, err)
 		}

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"fmt"
+
 	"vitrine/llm/openai"
 	"vitrine/llm/record"
 	"vitrine/runtime/clock"
@@ -58,10 +60,15 @@ func (t *Traffic) Close() error {
 	return t.recorder.Close()
 }
 
-// Unplayed is how many requests of a recording that answers were not asked for.
-func (t *Traffic) Unplayed() int {
-	if t == nil || t.player == nil {
-		return 0
+// Tell says what its user may not expect: requests of a recording that were not asked for, or that nothing was recorded. It is
+// empty when there is nothing to say.
+func (t *Traffic) Tell() string {
+	switch {
+	case t == nil:
+	case t.player != nil && t.player.Left() > 0:
+		return fmt.Sprintf("requests of the recording that were not asked for: %d", t.player.Left())
+	case t.recorder != nil && t.recorder.Count() == 0:
+		return fmt.Sprintf("nothing was recorded: no request went to an endpoint, so %s is empty", t.recorder.Path())
 	}
-	return t.player.Left()
+	return ""
 }

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,51 @@ func TestReachTells(t *testing.T) {
 	}
 }
 
+// What passes to and from servers on this machine is recorded too, each request once, and played; a recording into which nothing
+// went says so.
+func TestTrafficOfLocals(t *testing.T) {
+	server := llmtest.NewServer()
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	server.Push(llmtest.Answer("hello"))
+	file := filepath.Join(t.TempDir(), "traffic.jsonl")
+	ask := func(traffic *Traffic) string {
+		t.Helper()
+		wire := traffic.Through(openai.Config{BaseURL: "http://far.example/v1", Key: "sk-marked", Header: http.Header{"X-Team": {"t"}}, Transport: &redirected{to: server}})
+		locals := NewLocals(Config{Wire: wire, Silence: time.Minute, Clock: clock.Real(), Rand: func() float64 { return 0 }})
+		defer locals.Close()
+		reply, err := llm.Collect(Routes{Local: locals}.Stream(t.Context(), llm.Request{Model: "local:ollama/llama3:1b", Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply.Text
+	}
+	recording, err := OpenTraffic(TrafficConfig{Record: file, Clock: clock.Real()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := recording.Tell(); !strings.Contains(said, file) || !strings.Contains(said, "nothing was recorded") {
+		t.Errorf("of an empty recording it tells %q", said)
+	}
+	if got := ask(recording); got != "hello" || recording.Tell() != "" || recording.Close() != nil {
+		t.Errorf("%q, %q", got, recording.Tell())
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(data), "\n") != 1 || !strings.Contains(string(data), "127.0.0.1:11434") || strings.Contains(string(data), "sk-marked") {
+		t.Errorf("%v, %s", err, data)
+	}
+	if r := server.Requests()[0]; r.Header.Get("X-Team") != "" || r.Header.Get("Authorization") != "" {
+		t.Errorf("a server on this machine got %v", r.Header)
+	}
+	playing, err := OpenTraffic(TrafficConfig{Replay: file, Clock: clock.Real()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(playing); got != "hello" || len(server.Requests()) != 1 {
+		t.Errorf("%q after %d requests", got, len(server.Requests()))
+	}
+}
+
 // What passes is recorded and answers again, without the server and without the key.
 func TestTrafficThere(t *testing.T) {
 	server := llmtest.NewServer()
@@ -78,7 +124,7 @@ func TestTrafficThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(recording); got != "hello" || recording.Unplayed() != 0 {
+	if got := ask(recording); got != "hello" || recording.Tell() != "" {
 		t.Errorf("%q", got)
 	}
 	if err := recording.Close(); err != nil {
@@ -95,14 +141,14 @@ func TestTrafficThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := playing.Unplayed(); left != 1 {
-		t.Errorf("%d requests to play", left)
+	if said := playing.Tell(); !strings.HasSuffix(said, "that were not asked for: 1") {
+		t.Errorf("told %q", said)
 	}
-	if got := ask(playing); got != "hello" || playing.Unplayed() != 0 || playing.Close() != nil {
-		t.Errorf("%q, %d left", got, playing.Unplayed())
+	if got := ask(playing); got != "hello" || playing.Tell() != "" || playing.Close() != nil {
+		t.Errorf("%q, %q", got, playing.Tell())
 	}
 	var none *Traffic
-	if none.Close() != nil || none.Unplayed() != 0 || none.Through(openai.Config{Key: "k"}).Key != "k" {
+	if none.Close() != nil || none.Tell() != "" || none.Through(openai.Config{Key: "k"}).Key != "k" {
 		t.Error("no traffic is something")
 	}
 }

@@ -113,6 +113,7 @@ var (
 type Recorder struct {
 	clock   clock.Clock
 	secrets Secrets
+	path    string
 
 	// most is how much of a response, all how much of everything is kept.
 	most int
@@ -131,7 +132,7 @@ func Create(path string, clk clock.Clock, secrets Secrets) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the recording: %w", err)
 	}
-	return &Recorder{clock: clk, secrets: secrets, file: f, most: maxResponse, all: maxFile}, nil
+	return &Recorder{clock: clk, secrets: secrets, path: path, file: f, most: maxResponse, all: maxFile}, nil
 }
 
 // Close ends the recording and tells the first error of writing it. Responses that end later are left out.
@@ -173,6 +174,16 @@ func (r *Recorder) write(e *exchange) {
 		r.err = fmt.Errorf("write the recording: %w", err)
 	}
 }
+
+// Count is how many requests passed.
+func (r *Recorder) Count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n
+}
+
+// Path is the file's name.
+func (r *Recorder) Path() string { return r.path }
 
 func (r *Recorder) number() int {
 	r.mu.Lock()

@@ -511,3 +511,12 @@ func must(b []byte, err error) []byte {
 	}
 	return b
 }
+
+// What a header of a profile holds may be a word or a number that JSON is made of: a recording stays readable all the same.
+func TestSecretsLeaveJSON(t *testing.T) {
+	in := `{"stream":true,"n":40961,"s":"4096 true hunter22"}`
+	got := string(NewSecrets("true", "null", "4096", "hunter22").hide([]byte(in)))
+	if want := `{"stream":true,"n":99991,"s":"9999 true ********"}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

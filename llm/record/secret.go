@@ -11,11 +11,11 @@ import (
 // Secrets hide texts in all the forms in which they travel. The zero value hides nothing.
 type Secrets struct{ forms [][]byte }
 
-// NewSecrets takes the texts that nobody else may see.
+// NewSecrets takes the texts that nobody else may see. Words that JSON itself is made of hide nothing.
 func NewSecrets(texts ...string) Secrets {
 	seen := map[string]bool{}
 	for _, t := range texts {
-		if len(t) < llm.MinSecret {
+		if len(t) < llm.MinSecret || slices.Contains([]string{"true", "false", "null"}, t) {
 			continue
 		}
 		for _, f := range llm.SecretForms(t) {
@@ -36,10 +36,15 @@ func NewSecrets(texts ...string) Secrets {
 	return s
 }
 
-// hide gives b with a star for each byte of a secret. b itself stays as it is.
+// hide gives b with a star for each byte of a secret, and a nine for each of one that is only digits: what was JSON stays JSON.
+// b itself stays as it is.
 func (s Secrets) hide(b []byte) []byte {
 	copied := false
 	for _, f := range s.forms {
+		with := byte('*')
+		if !bytes.ContainsFunc(f, func(r rune) bool { return r < '0' || r > '9' }) {
+			with = '9'
+		}
 		for at := 0; ; {
 			i := bytes.Index(b[at:], f)
 			if i < 0 {
@@ -49,7 +54,7 @@ func (s Secrets) hide(b []byte) []byte {
 				b, copied = append([]byte(nil), b...), true
 			}
 			for k := range f {
-				b[at+i+k] = '*'
+				b[at+i+k] = with
 			}
 			at += i + len(f)
 		}

@@ -507,9 +507,12 @@ func TestLocalModel(t *testing.T) {
 		cfg          Config
 		kind, remote EndpointKind
 	}{
-		"alone":            {Config{Model: "ollama/llama3.2:1b"}, Local, Offline},
-		"beside a key":     {Config{Model: "ollama/llama3.2:1b", OpenAIKey: "sk-x"}, Local, OpenAI},
-		"beside another":   {Config{Model: "lmstudio/x", OpenRouterKey: "sk-x"}, Local, OpenRouter},
+		"alone":            {Config{Model: "local:ollama/llama3.2:1b"}, Local, Offline},
+		"beside a key":     {Config{Model: "local:ollama/llama3.2:1b", OpenAIKey: "sk-x"}, Local, OpenAI},
+		"beside another":   {Config{Model: "local:lmstudio/x", OpenRouterKey: "sk-x"}, Local, OpenRouter},
+		"of a gateway":     {Config{Model: "ollama/llama3", OpenAIBaseURL: "http://h.example/v1"}, OpenAI, OpenAI},
+		"of OpenRouter":    {Config{Model: "lmstudio/x", OpenRouterKey: "sk-x"}, OpenRouter, OpenRouter},
+		"no such server":   {Config{Model: "local:x/y", OpenAIKey: "sk-x"}, OpenAI, OpenAI},
 		"not a local name": {Config{Model: "openai/gpt-4o", OpenAIKey: "sk-x"}, OpenAI, OpenAI},
 		"offline":          {Config{Model: "offline", OpenAIKey: "sk-x"}, Offline, Offline},
 	} {
@@ -520,6 +523,19 @@ func TestLocalModel(t *testing.T) {
 		if end.Kind == Local && (end.Key != "" || end.Warning != "" || !strings.HasPrefix(end.BaseURL, "http://127.0.0.1:")) {
 			t.Errorf("%s: %+v", name, end)
 		}
+	}
+}
+
+// Where no endpoint could be meant the short name will do; what is stored is the whole one, so that an endpoint that is set later
+// does not get the conversation.
+func TestLocalModelInShort(t *testing.T) {
+	c := Config{Model: "ollama/llama3.2:1b", Profile: "x"}
+	end := c.Endpoint()
+	if end.Kind != Local || end.Model != "local:ollama/llama3.2:1b" || end.ModelID() != "llama3.2:1b" || c.Remote().Kind != Offline {
+		t.Errorf("%+v, %+v", end, c.Remote())
+	}
+	if id := (Endpoint{Model: "ollama/x"}).ModelID(); id != "ollama/x" {
+		t.Errorf("the endpoint's own name becomes %s", id)
 	}
 }
 

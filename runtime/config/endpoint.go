@@ -14,7 +14,7 @@ const (
 	Offline    EndpointKind = "offline"
 	OpenAI     EndpointKind = "openai"
 	OpenRouter EndpointKind = "openrouter"
-	Local      EndpointKind = "local" // a server on this machine that the model's name tells of
+	Local      EndpointKind = "local" // a server on this machine that the model's name tells of, as local:ollama/qwen3:8b
 )
 
 // OfflineModel is the name that selects the built-in model.
@@ -41,8 +41,7 @@ func (c Config) Endpoint() Endpoint {
 	case c.Model == OfflineModel:
 		return offlineEndpoint("", true)
 	case isLocal(c.Model):
-		server, _, _ := llm.LocalModel(c.Model)
-		return Endpoint{Kind: Local, BaseURL: server.BaseURL(), Model: c.Model}
+		return localEndpoint(c.Model)
 	case c.OpenAIKey != "" || c.OpenAIBaseURL != "":
 		return Endpoint{Kind: OpenAI, Key: c.OpenAIKey, BaseURL: or(c.OpenAIBaseURL, DefaultBaseURL), Model: or(c.Model, DefaultModel)}
 	case c.OpenRouterKey != "":
@@ -54,6 +53,9 @@ func (c Config) Endpoint() Endpoint {
 			return offlineEndpoint("", true)
 		}
 		return Endpoint{Kind: OpenRouter, Key: c.OpenRouterKey, BaseURL: OpenRouterBaseURL, Model: model}
+	}
+	if short := llm.LocalMark + c.Model; isLocal(short) {
+		return localEndpoint(short) // there is no endpoint that could be meant
 	}
 	warning := ""
 	switch {
@@ -69,10 +71,25 @@ func (c Config) Endpoint() Endpoint {
 
 // Remote is the endpoint that other models than those of this machine are at; its kind is Offline when there is none.
 func (c Config) Remote() Endpoint {
-	if isLocal(c.Model) {
+	end := c.Endpoint()
+	if end.Kind == Local {
 		c.Model = ""
+		end = c.Endpoint()
 	}
-	return c.Endpoint()
+	return end
+}
+
+// ModelID is the model as the endpoint itself names it.
+func (e Endpoint) ModelID() string {
+	if _, id, ok := llm.LocalModel(e.Model); ok {
+		return id
+	}
+	return e.Model
+}
+
+func localEndpoint(model string) Endpoint {
+	server, _, _ := llm.LocalModel(model)
+	return Endpoint{Kind: Local, BaseURL: server.BaseURL(), Model: model}
 }
 
 func isLocal(model string) bool {

@@ -38,7 +38,7 @@ type ModelLine struct {
 
 const longModels = `List the models that the endpoint offers and, below them, those of a running Ollama, llama.cpp or LM Studio on this machine.
 The one that new sessions use is marked. --model NAME, or MODEL, takes another one; nothing on this machine is used unless it is
-named, like ollama/llama3.2. In a session /model changes it.`
+named, like local:ollama/llama3.2 (where no endpoint is set ollama/llama3.2 will do). In a session /model changes it.`
 
 func (c *command) modelsCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
@@ -102,7 +102,7 @@ func ModelLines(cfg config.Config, offer Offer) []ModelLine {
 	}
 	for _, s := range offer.Local {
 		for _, m := range s.Models {
-			add(m, s.Server.Prefix+"/"+m.ID, s.Server.Name+" on this machine")
+			add(m, s.Server.Model(m.ID), s.Server.Name+" on this machine")
 		}
 	}
 	add(llm.ModelInfo{}, config.OfflineModel, "built in")

@@ -22,10 +22,10 @@ func TestModels(t *testing.T) {
 *  offline  -        built in
 `)
 	b.f.offer = Offer{Local: []LocalOffer{{Server: ollama, Models: []llm.ModelInfo{{ID: "llama3.2:1b", Context: 4096}, {ID: "evil\x1b]0;x\x07\u202e"}}}}}
-	check(`   MODEL               CONTEXT  AT
-   ollama/llama3.2:1b  4.1k     Ollama on this machine
-   ollama/evil         -        Ollama on this machine
-*  offline             -        built in
+	check(`   MODEL                     CONTEXT  AT
+   local:ollama/llama3.2:1b  4.1k     Ollama on this machine
+   local:ollama/evil         -        Ollama on this machine
+*  offline                   -        built in
 `)
 	b.proc.Environ = append(b.proc.Environ, "OPENAI_BASE_URL=http://h.example:8080/v1?k=secret", "MODEL=b")
 	b.f.offer.Models = []llm.ModelInfo{{ID: "a", Context: 128000}, {ID: "b"}}
@@ -40,11 +40,11 @@ func TestModels(t *testing.T) {
 {"model":"offline","context":null,"at":"built in"}
 `, "--json")
 	// The current one is shown where no list names it: the endpoint's own names are not all there is.
-	b.proc.Environ = append(b.proc.Environ, "MODEL=ollama/gone")
+	b.proc.Environ = append(b.proc.Environ, "MODEL=local:ollama/gone")
 	b.f.offer.Models = nil
-	check(`   MODEL        CONTEXT  AT
-*  ollama/gone  -        Ollama on this machine, not listed there
-   offline      -        built in
+	check(`   MODEL              CONTEXT  AT
+*  local:ollama/gone  -        Ollama on this machine, not listed there
+   offline            -        built in
 `)
 	b.f.offer.Err = errors.New("h.example refused the key")
 	got := b.run("models")

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vitrine/runtime/config"
+)
+
+// described is what doctor says of how a model is spoken to.
+func described(t *testing.T, cfg config.Config) string {
+	t.Helper()
+	text := ""
+	for _, f := range describe(cfg) {
+		text += strings.Join(f, ": ") + "\n"
+	}
+	return text
+}
+
+// Doctor asks for a model of this machine by the name that its server knows, and says of LLM_PROFILE what requests do with it: it
+// is the endpoint's, and this machine's only when there is no endpoint.
+func TestDescribeLocal(t *testing.T) {
+	cfg := config.Config{Model: "local:ollama/x", DBPath: filepath.Join(t.TempDir(), "sessions.db"), Profile: "mistral"}
+	memory := `{"version":1,"endpoints":{"http://127.0.0.1:11434/v1":{"x":{"dropped":["temperature"],"at":"` + time.Now().UTC().Format(time.RFC3339) + `"}}}}`
+	if err := os.WriteFile(learnedPath(cfg), []byte(memory), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := described(t, cfg); !strings.Contains(got, "temperature is left out") || !strings.Contains(got, "profile: mistral (chosen by name)") {
+		t.Error(got)
+	}
+	cfg.OpenAIBaseURL = "http://h.example/v1"
+	if got := described(t, cfg); !strings.Contains(got, "temperature is left out") || !strings.Contains(got, "profile: ollama (by the endpoint :11434)") {
+		t.Error(got)
+	}
+	cfg.Model = "ollama/x"
+	if got := described(t, cfg); strings.Contains(got, "temperature") || !strings.Contains(got, "profile: mistral") {
+		t.Error(got)
+	}
+}
+
+// The message of a model that nobody serves says how to reach the one on this machine.
+func TestServesShortName(t *testing.T) {
+	if err := serves(config.Config{})("ollama/x"); err == nil || !strings.HasSuffix(err.Error(), "; local:ollama/x is the one on this machine") {
+		t.Errorf("%v", err)
+	}
+	for _, model := range []string{"local:ollama/x", "offline"} {
+		if err := serves(config.Config{})(model); err != nil {
+			t.Errorf("%s: %v", model, err)
+		}
+	}
+}
