@@ -19,10 +19,14 @@ func inForm(old []byte, text string) string {
 
 // endsOf writes the lines of text with the line ends that old gives them.
 func endsOf(old, text string) string {
-	had, n := lineEnds(old)
-	if n == 0 || text == "" {
+	sole, mixed := soleEnd(old)
+	switch {
+	case sole == "" || text == "":
 		return text
+	case !mixed: // no line needs to be paired
+		return endedBy(sole, text)
 	}
+	had := lineEnds(old)
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -43,18 +47,42 @@ func endsOf(old, text string) string {
 	return b.String()
 }
 
-// lineEnds gives the end of each line, empty for a last one without, and how many are not empty.
-func lineEnds(s string) (ends []string, n int) {
+// soleEnd is the first line end of a text, empty when it has none; mixed says that it has others too.
+func soleEnd(s string) (end string, mixed bool) {
 	for l := range strings.SplitAfterSeq(s, "\n") {
-		if l == "" {
-			continue
-		}
-		end := l[len(bareLine(l)):]
-		if ends = append(ends, end); end != "" {
-			n++
+		switch e := l[len(bareLine(l)):]; {
+		case e == "" || e == end:
+		case end == "":
+			end = e
+		default:
+			return end, true
 		}
 	}
-	return ends, n
+	return end, false
+}
+
+// endedBy ends every line of text with end, but for a last one that is not ended.
+func endedBy(end, text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for l := range strings.SplitAfterSeq(text, "\n") {
+		bare := bareLine(l)
+		b.WriteString(bare)
+		if len(bare) < len(l) {
+			b.WriteString(end)
+		}
+	}
+	return b.String()
+}
+
+// lineEnds gives the end of each line, empty for a last one without.
+func lineEnds(s string) (ends []string) {
+	for l := range strings.SplitAfterSeq(s, "\n") {
+		if l != "" {
+			ends = append(ends, l[len(bareLine(l)):])
+		}
+	}
+	return ends
 }
 
 // bareLine takes the end off a line: a line feed with all carriage returns in front of it, which somebody's conversions may have

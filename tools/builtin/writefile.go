@@ -13,8 +13,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"vitrine/tools"
 )
 
@@ -22,8 +20,6 @@ const (
 	// maxContent bounds what is written, in characters, maxOld what is replaced, in bytes.
 	maxContent = 1 << 20
 	maxOld     = 4 << 20
-	// diffLines is how many lines stand around a change.
-	diffLines = 3
 )
 
 type writeIn struct {
@@ -162,17 +158,18 @@ func (f *folder) write(ctx context.Context, call tools.Call, in writeIn) (tools.
 	if err := f.allowed(ctx, call.SessionID, in.Path, p); err != nil {
 		return tools.Output{}, err
 	}
+	out := written(p) // before the file is replaced: nothing that takes long comes after
 	if !p.same() {
 		if err := f.replace(ctx, call.Key, in, p); err != nil {
 			return tools.Output{}, err
 		}
 	}
-	return written(p), nil
+	return out, nil
 }
 
-// written tells what became of a file.
+// written tells what becomes of a file.
 func written(p plan) tools.Output {
-	out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256([]byte(p.content))), Change: p.change()}
+	out := writeOut{Path: p.to, Version: versionOf(sha256.Sum256([]byte(p.content))), Change: p.words(p.changes())}
 	switch {
 	case p.same() && p.ends:
 		out.Note = "the file held this already but for line ends, which stay as they are in the file"
@@ -180,40 +177,6 @@ func written(p plan) tools.Output {
 		out.Note = "the file held this already"
 	}
 	return tools.Output{Data: out, Summary: out.Change}
-}
-
-// change counts the lines that come and go.
-func (p plan) change() string {
-	more, less := 0, 0
-	for i, l := range strings.Split(p.diff(), "\n") {
-		switch {
-		case i < 2: // the names
-		case strings.HasPrefix(l, "+"):
-			more++
-		case strings.HasPrefix(l, "-"):
-			less++
-		}
-	}
-	switch {
-	case p.same():
-		return "unchanged"
-	case p.isNew():
-		return fmt.Sprintf("new file, +%d", more)
-	}
-	return fmt.Sprintf("+%d -%d", more, less)
-}
-
-func (p plan) diff() string {
-	old, content := string(p.old), p.content
-	if _, n := lineEnds(old); n > 0 {
-		old, content = plainEnds(old), plainEnds(content) // they are the file's: nothing to be told
-	}
-	edits := udiff.Lines(old, content)
-	text, err := udiff.ToUnified("old", "new", old, edits, diffLines)
-	if err != nil {
-		return "" // only for edits that do not fit the text
-	}
-	return text
 }
 
 // probe finds out whether a call that had been started has written its file. What it prepared beside it is still there when it
@@ -270,47 +233,14 @@ func (f *folder) preview(ctx context.Context, call tools.Call, in writeIn) (stri
 	if err := f.allowed(ctx, call.SessionID, in.Path, p); err != nil {
 		return "", err
 	}
-	head := shownName(p.to) + "  " + p.change()
+	c := p.changes()
+	head := shownName(p.to) + "  " + p.words(c)
 	if !p.isNew() && !p.same() {
 		head += ", same as read"
 	}
-	return head + "\n" + numbered(p.diff()), nil
-}
-
-// numbered writes a diff with the numbers of its lines in place of its headings.
-func numbered(diff string) string {
-	var b strings.Builder
-	before, after := 0, 0
-	for i, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
-		if i < 2 || l == "" {
-			continue // the names
-		}
-		switch l[0] {
-		case '@':
-			if b.Len() > 0 {
-				b.WriteString("   ...\n")
-			}
-			if n, err := fmt.Sscanf(l, "@@ -%d", &before); n != 1 || err != nil {
-				before = 0
-			}
-			if at := strings.IndexByte(l, '+'); at > 0 {
-				if n, err := fmt.Sscanf(l[at:], "+%d", &after); n != 1 || err != nil {
-					after = 0
-				}
-			}
-		case '-':
-			fmt.Fprintf(&b, "%4d - %s\n", before, shown(l[1:]))
-			before++
-		case '+':
-			fmt.Fprintf(&b, "%4d + %s\n", after, shown(l[1:]))
-			after++
-		case '\\':
-			b.WriteString("       " + strings.TrimPrefix(l, "\\ ") + "\n")
-		default:
-			fmt.Fprintf(&b, "%4d   %s\n", after, shown(l[1:]))
-			before++
-			after++
-		}
+	diff, whole := c.diff(shownLines)
+	if !whole {
+		head += fmt.Sprintf(", of which the first %d lines are shown", shownLines)
 	}
-	return b.String()
+	return head + "\n" + numbered(diff), nil
 }
