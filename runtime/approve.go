@@ -3,10 +3,12 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"vitrine/runtime/clock"
 	"vitrine/tools"
 	"vitrine/trace"
 )
@@ -150,26 +152,39 @@ func (r *run) waitingCalls() []*call {
 func (r *run) askEvents() []trace.Event {
 	var evs []trace.Event
 	all := r.waitingCalls()
+	previews := r.previews(all)
 	for i, c := range all {
 		evs = append(evs, r.event(trace.ApprovalData{
 			Phase: "asked", ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Effect: string(c.row.Effect),
-			Arguments: json.RawMessage(c.row.Arguments), Preview: r.preview(c), Place: i + 1, Of: len(all), Cause: c.cause(),
+			Arguments: json.RawMessage(c.row.Arguments), Preview: previews[i], Place: i + 1, Of: len(all), Cause: c.cause(),
 		}))
 	}
 	return evs
 }
 
+// previews asks the tools of calls what they would do, all at once: one that takes its time holds up no other one's question.
+func (r *run) previews(calls []*call) []string {
+	texts := make([]string, len(calls))
+	group := clock.NewGroup(r.s.eng.cfg.Clock)
+	for i, c := range calls {
+		group.Go(func() { texts[i] = r.preview(c) })
+	}
+	_ = group.Wait(context.Background()) // the executor bounds each of them
+	return texts
+}
+
 // preview is what the tool says that it would do; empty when it cannot tell.
 func (r *run) preview(c *call) string {
-	p, ok := c.tool.(tools.Previewer)
-	if !ok {
-		return ""
+	text, bad := r.s.eng.cfg.Executor.Preview(r.ctx, c.tool, tools.Call{
+		Key: c.row.ID, SessionID: r.s.id, RunID: r.row.ID, Progress: func(string) {},
+	}, json.RawMessage(c.row.Arguments))
+	switch {
+	case bad == nil:
+		return cutPreview(text)
+	case bad.Code == tools.CodeInternal || bad.Code == tools.CodeTimeout || bad.Code == tools.CodeInterrupted:
+		return "what it would do cannot be shown: " + oneLine(errors.New(bad.Message))
 	}
-	text, err := p.Preview(r.ctx, tools.Call{Key: c.row.ID, SessionID: r.s.id, RunID: r.row.ID, Progress: func(string) {}}, json.RawMessage(c.row.Arguments))
-	if err != nil {
-		return "it would fail: " + oneLine(err)
-	}
-	return cutPreview(text)
+	return "it would fail: " + oneLine(bad)
 }
 
 // cutPreview keeps whole lines of a long preview, and says what is left out: nobody allows what they think is all.

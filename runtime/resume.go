@@ -256,7 +256,7 @@ func (r *run) reconcile() (Input, error) {
 		if c.ready || !c.before || c.row.Effect != tools.Probeable {
 			continue
 		}
-		out, ran, ok, err := c.tool.Probe(r.ctx, tools.Call{
+		out, ran, ok, err := r.s.eng.cfg.Executor.Probe(r.ctx, c.tool, tools.Call{
 			Key: c.row.ID, SessionID: r.s.id, RunID: r.row.ID, Progress: func(string) {},
 		}, json.RawMessage(c.row.Arguments))
 		if err != nil || !ok {
@@ -270,6 +270,10 @@ func (r *run) reconcile() (Input, error) {
 			c.answer(tools.NewResult(out, nil), CallDone)
 			c.row.SideEffect = tools.EffectCommitted
 		}
+	}
+	if unknown && r.ctx.Err() != nil { // then no probe could answer
+		r.refused(tx)
+		return r.interruptedOrLeft(), nil
 	}
 	if unknown {
 		return r.awaitOutcome(tx)

@@ -20,6 +20,8 @@ type Config struct {
 	Retries int
 	// RetryWait is the wait before the first retry, doubled before each further one; 0 is 250 ms.
 	RetryWait time.Duration
+	// PreviewDeadline bounds what a tool takes to say beforehand what a call would do; 0 is 5 s.
+	PreviewDeadline time.Duration
 	// Grace is how long a cancelled or late tool may take to say how far it came; 0 is 50 ms, so that Esc ends a run within 100.
 	Grace time.Duration
 	// MaxOutput bounds a result's data in bytes; 0 is 4 MiB.
@@ -66,6 +68,7 @@ func NewExecutor(clk clock.Clock, reg *Registry, cfg Config) *Executor {
 	}
 	set(&cfg.Deadline, 60*time.Second)
 	set(&cfg.RetryWait, 250*time.Millisecond)
+	set(&cfg.PreviewDeadline, 5*time.Second)
 	set(&cfg.Grace, 50*time.Millisecond)
 	if cfg.Retries == 0 {
 		cfg.Retries = 2
@@ -153,28 +156,14 @@ func transient(err *Error) bool { return err.Retryable || err.Code == CodeUnavai
 
 // attempt runs the tool once.
 func (e *Executor) attempt(ctx context.Context, tool Tool, call Call, args json.RawMessage) (Output, *Error) {
-	deadline := tool.Deadline()
-	if deadline <= 0 {
-		deadline = e.cfg.Deadline
-	}
+	deadline := e.deadline(tool)
 	actx, cancel := e.clk.WithTimeout(ctx, deadline)
 	defer cancel()
-	done := clock.NewLatch(e.clk)
-	box := &box{}
-	e.clk.Go(func() {
-		defer done.Open()
-		e.guarded(actx, tool, call, args, box)
-	})
-	if done.Wait(actx) != nil && !done.IsOpen() {
-		gctx, stop := e.clk.WithTimeout(context.WithoutCancel(ctx), e.cfg.Grace)
-		defer stop()
-		if done.Wait(gctx) != nil && !done.IsOpen() {
-			return Output{}, e.ended(ctx, tool, deadline)
-		}
-	}
-	out, err := box.get()
+	out, done, err := within(ctx, actx, e, tool, func() (Output, error) { return tool.Run(actx, call, args) })
 	var te *Error
 	switch {
+	case !done:
+		return Output{}, e.ended(ctx, tool, deadline)
 	case err == nil:
 		return out, nil
 	case errors.As(err, &te) && te != nil:
@@ -185,18 +174,46 @@ func (e *Executor) attempt(ctx context.Context, tool Tool, call Call, args json.
 	return Output{}, asError(err)
 }
 
-// guarded runs the tool so that neither a panic nor an exit of its goroutine harms anyone else.
-func (e *Executor) guarded(ctx context.Context, tool Tool, call Call, args json.RawMessage, b *box) {
-	b.set(Output{}, &Error{Code: CodeInternal, Message: "the tool ended without a result"})
+func (e *Executor) deadline(tool Tool) time.Duration {
+	if d := tool.Deadline(); d > 0 {
+		return d
+	}
+	return e.cfg.Deadline
+}
+
+// within runs a tool's function f, which has limited as its context, and waits for it until limited has ended, and the grace after
+// that. done is false when it has not returned by then; it goes on in its own goroutine.
+func within[T any](ctx, limited context.Context, e *Executor, tool Tool, f func() (T, error)) (out T, done bool, err error) {
+	end := clock.NewLatch(e.clk)
+	b := &box[T]{}
+	e.clk.Go(func() {
+		defer end.Open()
+		guarded(e, tool, b, f)
+	})
+	if end.Wait(limited) != nil && !end.IsOpen() {
+		gctx, stop := e.clk.WithTimeout(context.WithoutCancel(ctx), e.cfg.Grace)
+		defer stop()
+		if end.Wait(gctx) != nil && !end.IsOpen() {
+			return out, false, nil
+		}
+	}
+	out, err = b.get()
+	return out, true, err
+}
+
+// guarded runs f so that neither a panic nor an exit of its goroutine harms anyone else.
+func guarded[T any](e *Executor, tool Tool, b *box[T], f func() (T, error)) {
+	var none T
+	b.set(none, &Error{Code: CodeInternal, Message: "the tool ended without a result"})
 	defer func() {
 		if v := recover(); v != nil {
-			b.set(Output{}, &Error{Code: CodeInternal, Message: "the tool failed inside (panic); this is a fault of the program, not of the arguments"})
+			b.set(none, &Error{Code: CodeInternal, Message: "the tool failed inside (panic); this is a fault of the program, not of the arguments"})
 			if e.cfg.OnPanic != nil {
 				e.cfg.OnPanic(tool.Name(), v, debug.Stack())
 			}
 		}
 	}()
-	b.set(tool.Run(ctx, call, args))
+	b.set(f())
 }
 
 // ended says why an attempt ended that did not say so itself.
@@ -261,19 +278,19 @@ func (e *Executor) partial(o Outcome, out Output) Outcome {
 }
 
 // box hands the result of an attempt over; a straggler writes into one that nobody reads.
-type box struct {
+type box[T any] struct {
 	mu  sync.Mutex
-	out Output
+	out T
 	err error
 }
 
-func (b *box) set(out Output, err error) {
+func (b *box[T]) set(out T, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.out, b.err = out, err
 }
 
-func (b *box) get() (Output, error) {
+func (b *box[T]) get() (T, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.out, b.err

@@ -1,0 +1,186 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"vitrine/llm/scripted"
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+	"vitrine/tools"
+	"vitrine/trace"
+)
+
+// previewing gives the bed's tool "fire" a preview.
+func (b *bed) previewing(f func(ctx context.Context, text string) (string, error)) {
+	all := b.tools()
+	for i, t := range all {
+		if t.Name() == "fire" {
+			all[i] = tools.New("fire", "has an effect", tools.SideEffect, func(_ context.Context, _ tools.Call, in echoArgs) (tools.Output, error) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.ran = append(b.ran, "fire:"+in.Text)
+				return tools.Output{Data: in.Text}, nil
+			}, tools.WithPreview(func(ctx context.Context, _ tools.Call, in echoArgs) (string, error) { return f(ctx, in.Text) }))
+		}
+	}
+	b.cfg.Registry = tools.NewRegistry(all...)
+	b.cfg.Executor = executorOf(b)
+}
+
+// Esc while a tool says what a call would do, deaf to everything: the run has ended within 100 ms.
+func TestEscInADeafPreview(t *testing.T) {
+	b := asking(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a"}`}).When("go"), scripted.Text("fine"))
+	b.previewing(func(context.Context, string) (string, error) {
+		return "late", b.clk.Sleep(context.Background(), time.Hour)
+	})
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", time.Second)
+		b.eng.Cancel("s")
+		if err := b.clk.Sleep(ctx, 100*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if b.count(trace.RunEnd) != 1 {
+			t.Fatal("the run goes on 100 ms after Esc")
+		}
+		if end := b.await(ctx, 0); end.State != "cancelled" {
+			t.Errorf("end = %+v", end)
+		}
+		if end := b.ask(ctx, "s", "next"); end.State != "succeeded" {
+			t.Errorf("the next turn: %+v", end)
+		}
+	})
+	b.clk.Halt() // what is deaf is left behind
+	if len(b.ran) != 0 {
+		t.Errorf("ran %v", b.ran)
+	}
+	b.checkHistory("s")
+}
+
+// A tool that cannot say what a call would do keeps nobody from being asked: the question says so, and the other calls' previews
+// stand beside it.
+func TestPreviewsThatFail(t *testing.T) {
+	b := asking(t, scripted.Calls(
+		scripted.Call{Name: "fire", Args: `{"text":"deaf"}`}, scripted.Call{Name: "fire", Args: `{"text":"panic"}`},
+		scripted.Call{Name: "fire", Args: `{"text":"well"}`}, scripted.Call{Name: "fire", Args: `{"text":"refused"}`}).When("go"), scripted.Text("done"))
+	b.previewing(func(ctx context.Context, text string) (string, error) {
+		switch text {
+		case "deaf":
+			return "late", b.clk.Sleep(context.Background(), time.Hour)
+		case "panic":
+			panic("in a preview")
+		case "refused":
+			return "", &tools.Error{Code: tools.CodeConflict, Message: "it has changed"}
+		}
+		return "+1 well", b.clk.Sleep(ctx, 4*time.Second)
+	})
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", 6*time.Second)
+		q := b.questions()
+		if len(q) != 4 {
+			t.Fatalf("%d questions after 6 s", len(q))
+		}
+		for i, want := range []string{"cannot be shown: the tool did not say it within 5s", "cannot be shown: the tool failed inside", "+1 well", "it would fail: conflict: it has changed"} {
+			if !strings.Contains(q[i].Preview, want) || strings.Contains(q[i].Preview, "in a preview") {
+				t.Errorf("question %d shows %q, want %q", i+1, q[i].Preview, want)
+			}
+		}
+		for _, d := range q {
+			b.decide(ctx, runtime.Decision{Call: d.ID, Allow: true})
+		}
+		if end := b.await(ctx, 0); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	b.clk.Halt()
+	if len(b.ran) != 4 {
+		t.Errorf("ran %v", b.ran)
+	}
+	b.checkHistory("s")
+}
+
+// probed gives the bed's tool "save" another probe.
+func (b *bed) probed(f func(ctx context.Context) error) {
+	all := b.tools()
+	for i, t := range all {
+		if t.Name() == "save" {
+			all[i] = tools.New("save", "can be asked", tools.Probeable, func(context.Context, tools.Call, echoArgs) (tools.Output, error) { return tools.Output{}, nil },
+				tools.WithProbe(func(ctx context.Context, _ tools.Call, _ echoArgs) (tools.Output, bool, error) {
+					return tools.Output{}, false, f(ctx)
+				}))
+		}
+	}
+	b.cfg.Registry = tools.NewRegistry(all...)
+	b.cfg.Executor = executorOf(b)
+}
+
+// A probe that panics, or never answers, cannot tell: the user is asked what became of the call.
+func TestProbesThatFail(t *testing.T) {
+	for name, f := range map[string]func(clk clock.Clock) error{
+		"panic": func(clock.Clock) error { panic("in a probe") },
+		"deaf":  func(clk clock.Clock) error { return clk.Sleep(context.Background(), time.Hour) },
+	} {
+		b := crashBed(t, "save", "x")
+		b.crash(500 * time.Millisecond)
+		b.probed(func(context.Context) error { return f(b.clk) })
+		yes := true
+		b.run(func(ctx context.Context) {
+			b.snap(ctx)
+			b.set(ctx, runtime.Setting{Resume: &yes})
+			if err := b.clk.Sleep(ctx, 2*time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			snap := b.snap(ctx)
+			if snap.Running || snap.Run == nil || snap.Run.State != runtime.StateReconciling || len(runtime.UnknownCalls(snap.Calls)) != 1 {
+				t.Fatalf("%s: the user is not asked: %+v", name, snap.Run)
+			}
+			b.set(ctx, runtime.Setting{Resume: &yes, Outcomes: map[string]runtime.Outcome{runtime.UnknownCalls(snap.Calls)[0].ID: runtime.OutcomeHappened}})
+			if end := b.await(ctx, 0); end.State != "succeeded" {
+				t.Errorf("%s: %+v", name, end)
+			}
+		})
+		b.clk.Halt()
+		b.checkHistory("s")
+	}
+}
+
+// Esc while a deaf probe is asked ends the run within 100 ms, with what is known of the call; a program that ends leaves the run to
+// be resumed.
+func TestEscInADeafProbe(t *testing.T) {
+	for _, leave := range []bool{false, true} {
+		b := crashBed(t, "save", "x")
+		b.crash(500 * time.Millisecond)
+		b.probed(func(context.Context) error { return b.clk.Sleep(context.Background(), time.Hour) })
+		yes := true
+		b.run(func(ctx context.Context) {
+			b.snap(ctx)
+			b.set(ctx, runtime.Setting{Resume: &yes})
+			if leave {
+				if err := b.eng.Set(ctx, "s", runtime.Setting{Leave: true}); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				b.eng.Cancel("s")
+			}
+			if err := b.clk.Sleep(ctx, 100*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			snap := b.snap(ctx)
+			if leave && (snap.Running || snap.Run == nil || snap.Run.State == runtime.StateReconciling) {
+				t.Errorf("left: running %v, %+v", snap.Running, snap.Run)
+			}
+			if !leave && (snap.Run != nil || b.count(trace.RunEnd) != 1) {
+				t.Errorf("cancelled: %+v", snap.Run)
+			}
+		})
+		b.clk.Halt()
+		if !leave {
+			if got := b.results(); !strings.Contains(got[0], "outcome_unknown") {
+				t.Errorf("results %v", got)
+			}
+			b.checkHistory("s")
+		}
+	}
+}
