@@ -412,7 +412,7 @@ var ownTime = []string{"ui", "runtime", "tools", "store", "trace", "llm"}
 var freeTime = []string{clockFolder, "llm/openai", "llm/llmtest", "ui/bench"}
 
 // edgeFiles are single files that may, because they stand between the program and the terminal or its signals.
-var edgeFiles = []string{"ui/cli/edge.go", "ui/cli/suspend_unix.go"}
+var edgeFiles = []string{"ui/cli/edge.go", "ui/cli/suspend_unix.go", "ui/paint/terminal_unix.go"}
 
 // forbidden are the names that runtime/clock replaces, by import path; an empty list forbids the whole package.
 var forbidden = map[string][]string{

@@ -360,10 +360,10 @@ func TestNothingHostileReachesTheTerminal(t *testing.T) {
 }
 
 var (
-	// The sequences that the renderer and the program use: moving, erasing, inserting, deleting and scrolling; the alternate
-	// screen, the cursor, paste brackets and wrapping; nothing that asks or reports.
-	builtCSI   = regexp.MustCompile("^\x1b\\[[0-9;]*[ABCDGHdJKLMPSTX@bEFfrIZ`a]$")
-	builtModes = regexp.MustCompile("^\x1b\\[\\?(1049|25|2004|7|2026)[hl]$")
+	// The sequences that the painter uses: moving and erasing; the alternate screen, the cursor and its shape, paste brackets,
+	// wrapping, the mouse, how keys are told; nothing that asks or reports.
+	builtCSI   = regexp.MustCompile("^\x1b\\[([0-9;]*[CGHKX]|2J|5 q|>4;2m|>1u)$")
+	builtModes = regexp.MustCompile("^\x1b\\[\\?(1049|25|2004|7|2026|2027|100[236])[hl]$")
 	builtSGR   = regexp.MustCompile("^\x1b\\[[0-9;:]*m$")
 	builtLink  = regexp.MustCompile("^\x1b\\]8;[^;]*;([^\x07\x1b]*)(\x07|\x1b\\\\)$")
 	builtTitle = regexp.MustCompile("^\x1b\\]2;[^\x00-\x1f\x7f]*(\x07|\x1b\\\\)$")
@@ -392,7 +392,7 @@ func foreignBytes(out string) string {
 			if link != "" {
 				shown += seq
 			}
-		case seq == "\r" || seq == "\n" || seq == "\b" || seq == "\x1bM": // the renderer moves and scrolls with them
+		case seq == "\r" || seq == "\n": // the painter moves with them
 		case builtSGR.MatchString(seq):
 			if bad := strangeColour(seq); bad != "" {
 				return fmt.Sprintf("%s in %s: the theme has no such colour", bad, around)

@@ -39,6 +39,7 @@ type driver struct {
 	w, h   int
 	frames func(content string) // called for each frame that differs
 	last   string
+	painted
 }
 
 func newDriver(t testing.TB, w, h int, change ...func(*Options, *fake)) *driver {
@@ -298,9 +299,10 @@ func (d *driver) straight(content string) {
 	}
 }
 
-// golden compares the screen with a file.
+// golden compares the screen with a file, as the library draws it, and as our painter draws it over the golden screens before.
 func (d *driver) golden(name string) {
 	d.t.Helper()
+	d.paint()
 	golden(d.t, name, d.screen())
 }
 

@@ -21,6 +21,7 @@ type env struct {
 	ctx      context.Context // ends when the program leaves
 	ending   context.Context // ends when somebody outside asks to leave; nil: nobody can
 	early    context.Context // ends at the first interrupt since the start
+	terminal *paint.Terminal // nil: Bubble Tea paints
 	outside  atomic.Int32    // editors that interrupts are for
 	keys     KeyMap
 	dkeys    dialog.Keys

@@ -45,6 +45,8 @@ type guard struct {
 	inner tea.Model
 	fault *PanicError
 	view  tea.View
+	// show gets each frame, and whether a key or a size led to it; nil: Bubble Tea paints.
+	show func(v tea.View, soon bool)
 }
 
 // faultMsg is a panic in a command.
@@ -56,7 +58,7 @@ func newFault(where string, value any) *PanicError {
 
 // Init starts the model.
 func (g *guard) Init() (cmd tea.Cmd) {
-	return g.safely("Init", func() tea.Cmd { return g.inner.Init() })
+	return g.safely("Init", true, func() tea.Cmd { return g.inner.Init() })
 }
 
 // Update hands the message on, as long as there was no fault.
@@ -67,14 +69,23 @@ func (g *guard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if g.fault != nil {
 		return g, tea.Quit
 	}
-	return g, g.safely("Update", func() (cmd tea.Cmd) {
+	return g, g.safely("Update", awaited(msg), func() (cmd tea.Cmd) {
 		g.inner, cmd = g.inner.Update(msg)
 		return cmd
 	})
 }
 
-// safely calls f and makes the frame; a panic of either quits.
-func (g *guard) safely(where string, f func() tea.Cmd) (cmd tea.Cmd) {
+// awaited says that somebody sits and waits for the frame that msg leads to.
+func awaited(msg tea.Msg) bool {
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg, tea.MouseClickMsg, tea.MouseWheelMsg, tea.WindowSizeMsg, tea.BackgroundColorMsg:
+		return true
+	}
+	return false
+}
+
+// safely calls f and makes the frame, which somebody may wait for; a panic of either quits.
+func (g *guard) safely(where string, soon bool, f func() tea.Cmd) (cmd tea.Cmd) {
 	defer func() {
 		if v := recover(); v != nil {
 			g.fault, cmd = newFault(where, v), tea.Quit
@@ -83,6 +94,9 @@ func (g *guard) safely(where string, f func() tea.Cmd) (cmd tea.Cmd) {
 	cmd = shield(f())
 	where = "View"
 	g.view = g.inner.View()
+	if g.show != nil {
+		g.show(g.view, soon)
+	}
 	return cmd
 }
 

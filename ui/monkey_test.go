@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever keys, clicks, sizes, pastes and events come in whatever order: nothing fails, every row is straight, the cursor is on
-// the screen, and it can still be left.
+// the screen, what is painted bit by bit is what would be painted whole, and it can still be left.
 func TestMonkey(t *testing.T) {
 	keys := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "right", "pgup", "pgdown", "home", "end", "backspace",
 		"delete", "space", "ctrl+x", "ctrl+p", "ctrl+r", "ctrl+j", "ctrl+k", "ctrl+u", "ctrl+w", "ctrl+y", "alt+1", "alt+2", "alt+,", "alt+.",
@@ -33,6 +33,7 @@ func TestMonkey(t *testing.T) {
 			})
 			d.frames = func(content string) {
 				d.straight(content)
+				d.paint()
 				if c := d.m.view.Cursor; c != nil && d.w >= leastWidth && d.h >= leastHeight && (c.X < 0 || c.X >= d.w || c.Y < 0 || c.Y >= d.h) {
 					t.Fatalf("the cursor is at %d,%d of %dx%d", c.X, c.Y, d.w, d.h)
 				}

@@ -67,6 +67,8 @@ type Options struct {
 	Env func(string) string
 	// Input and Output are the terminal; nil: standard input and output.
 	Input, Output *os.File
+	// Stock lets Bubble Tea paint, for terminals on which our own painter fails.
+	Stock bool
 	// Hold makes the program's own watch for interrupts look away until release is called: while the user's editor has the
 	// terminal Ctrl+C reaches both. Nil: there is no other watch.
 	Hold func() (release func())

@@ -90,6 +90,12 @@ func (o *outside) SetStderr(io.Writer) {}
 // folder, where editors leave copies, whatever happens; only a text that is too large to be taken stays.
 func (o *outside) Run() (err error) {
 	o.release = o.env.holdInterrupts()
+	if t := o.env.terminal; t != nil {
+		if err := t.Release(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, t.Restore()) }()
+	}
 	dir, err := os.MkdirTemp("", "vitrine-")
 	if err != nil {
 		return fmt.Errorf("a folder for the text: %w", err)

@@ -9,20 +9,23 @@ import (
 	"os/signal"
 	"path/filepath"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"vitrine/runtime/clock"
 	"vitrine/trace/rotate"
+	"vitrine/ui/paint"
 	"vitrine/ui/theme"
 )
 
-// framesPerSecond is how often Bubble Tea looks for a new frame: a key is seen within 8 ms.
+// framesPerSecond is how often Bubble Tea's own renderer looks for a new frame: a key is seen within 8 ms.
 const framesPerSecond = 120
 
 // ErrTerminal: the terminal cannot show the screen.
@@ -48,14 +51,9 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	defer m.Close()
 	m.env.ending, m.env.early = ending, early
 	m.env.themed(func(o *theme.Options) { o.ASCII = asciiOnly(opts.Env) })
-	if w, h, err := term.GetSize(opts.Output.Fd()); err == nil {
-		m.terminal(tea.WindowSizeMsg{Width: w, Height: h}) // the first frame is whole; Update's commands would be lost here
-	}
+	m.terminal(sizeOf(opts)) // the first frame is whole; Update's commands would be lost here
 	g := &guard{inner: wrap(m)}
-	p := tea.NewProgram(g, append(programOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(opts.Input), tea.WithOutput(opts.Output))...)
-	_, err := p.Run()
-	// A first frame may have hidden the cursor on the main screen, before the other one was entered.
-	_, _ = io.WriteString(opts.Output, ansi.ShowCursor)
+	err := show(ctx, opts, m, g)
 	if g.fault != nil {
 		g.fault.Path, g.fault.logErr = logPanic(opts, g.fault)
 		err = g.fault
@@ -77,10 +75,67 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	return err
 }
 
-// programOptions are those that do not depend on the terminal.
-func programOptions(clk clock.Clock) []tea.ProgramOption {
+// show runs the screen on the terminal until it ends, and gives the terminal back.
+func show(ctx context.Context, opts Options, m *Model, g *guard) error {
+	if opts.Stock || !paint.Own {
+		p := tea.NewProgram(g, append(stockOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(opts.Input), tea.WithOutput(opts.Output))...)
+		_, err := p.Run()
+		// A first frame may have hidden the cursor on the main screen, before the other one was entered.
+		_, _ = io.WriteString(opts.Output, ansi.ShowCursor)
+		return err
+	}
+	env := append(os.Environ(), "TERM="+opts.Env("TERM"))
+	profile := colorprofile.Detect(opts.Output, env)
+	t := paint.NewTerminal(paint.TerminalConfig{
+		In: opts.Input, Out: opts.Output, Clock: opts.Clock, Env: opts.Env,
+		Painter: paint.PainterConfig{Profile: profile, Plain: strings.HasPrefix(opts.Env("TERM"), "screen")},
+	})
+	m.env.terminal = t
+	p := tea.NewProgram(g, append(ownOptions(opts.Clock, t, g), tea.WithContext(ctx), tea.WithInput(opts.Input),
+		tea.WithColorProfile(profile), tea.WithWindowSize(m.w, m.h))...)
+	if err := t.Start(); err != nil {
+		return errors.Join(err, t.Close())
+	}
+	stop := t.Watch(p.Send)
+	_, err := p.Run()
+	stop()
+	return errors.Join(err, t.Close())
+}
+
+// sizeOf is the terminal's size. One that does not know its own is taken to be as large as the environment says, or 80x24.
+func sizeOf(opts Options) tea.WindowSizeMsg {
+	w, h, err := term.GetSize(opts.Output.Fd())
+	if err == nil && w > 0 && h > 0 {
+		return tea.WindowSizeMsg{Width: w, Height: h}
+	}
+	return tea.WindowSizeMsg{Width: positive(opts.Env("COLUMNS"), 80), Height: positive(opts.Env("LINES"), 24)}
+}
+
+// positive is a number above zero, or other.
+func positive(text string, other int) int {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return n
+	}
+	return other
+}
+
+// stockOptions are those of a program that Bubble Tea paints, but for its terminal.
+func stockOptions(clk clock.Clock) []tea.ProgramOption {
 	gate := &sizeGate{clk: clk}
 	return []tea.ProgramOption{tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(), tea.WithFilter(gate.filter)}
+}
+
+// ownOptions are those of a program that t paints. Bubble Tea's ticker, which cannot be switched off, has then nothing to do.
+func ownOptions(clk clock.Clock, t *paint.Terminal, g *guard) []tea.ProgramOption {
+	gate := &sizeGate{clk: clk}
+	g.show = t.Show
+	filter := func(m tea.Model, msg tea.Msg) tea.Msg {
+		if msg = gate.filter(m, msg); msg != nil {
+			msg = t.Filter(msg)
+		}
+		return msg
+	}
+	return []tea.ProgramOption{tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler(), tea.WithFilter(filter), tea.WithOutput(io.Discard)}
 }
 
 // shutDown ends the engine when the model did not come to it; runs are left to be resumed.

@@ -20,6 +20,7 @@ import (
 
 	"vitrine/runtime/clock"
 	"vitrine/trace"
+	"vitrine/ui/paint"
 )
 
 // terminal is an emulator behind Bubble Tea's own renderer.
@@ -119,11 +120,12 @@ type program struct {
 	f    *fake
 	m    *Model
 	p    *tea.Program
+	own  *paint.Terminal // nil: Bubble Tea paints
 	in   *io.PipeWriter
 	end  chan error
 }
 
-func startProgram(t *testing.T, w, h int, grapheme bool) *program {
+func startProgram(t *testing.T, w, h int, grapheme, own bool) *program {
 	t.Helper()
 	clk := clock.Real()
 	f := newFake(clk)
@@ -131,7 +133,16 @@ func startProgram(t *testing.T, w, h int, grapheme bool) *program {
 	term := newTerminal(w, h)
 	r, in := io.Pipe()
 	pr := &program{t: t, term: term, f: f, m: m, in: in, end: make(chan error, 1)}
-	pr.p = tea.NewProgram(&guard{inner: m}, append(programOptions(clk), tea.WithInput(r), tea.WithOutput(term), tea.WithWindowSize(w, h),
+	g := &guard{inner: m}
+	options := append(stockOptions(clk), tea.WithOutput(term))
+	if own {
+		pr.own = paint.NewTerminal(paint.TerminalConfig{Out: term, Clock: clk, Painter: paint.PainterConfig{Profile: colorprofile.TrueColor}})
+		options = ownOptions(clk, pr.own, g)
+		if err := pr.own.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pr.p = tea.NewProgram(g, append(options, tea.WithInput(r), tea.WithWindowSize(w, h),
 		tea.WithColorProfile(colorprofile.TrueColor), tea.WithEnvironment([]string{"TERM=xterm-256color"}))...)
 	go func() {
 		_, err := pr.p.Run()
@@ -161,6 +172,11 @@ func (pr *program) stop() {
 	if err := <-pr.end; err != nil {
 		pr.t.Error(err)
 	}
+	if pr.own != nil {
+		if err := pr.own.Close(); err != nil {
+			pr.t.Error(err)
+		}
+	}
 	pr.m.Close()
 	_ = pr.in.Close()
 	pr.term.close()
@@ -171,11 +187,12 @@ var clearScreen = regexp.MustCompile(`\x1b\[2J|\x1b\[H\x1b\[J`)
 var clusters = []string{"plain words ", "部署计划在星期五 ", "👨‍👩‍👧 ", "🇩🇪🇵🇱 ", "e\u0301\u0301 ", "❤️ ", "한글 ", "💅🏻 ", "`code` ", "**bold** ", "\n\n- item ", "🎙️ ", "नमस्ते "}
 
 // Whatever the sizes in the middle of a stream (B017), the terminal ends with what a full repaint would show, and no text is
-// lost. Both ways to count wide clusters.
+// lost. Both ways to count wide clusters, both renderers.
 func TestResizeInAStream(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	for _, grapheme := range []bool{false, true} {
-		pr := startProgram(t, 100, 30, grapheme)
+	for i := range 4 {
+		grapheme, own := i%2 == 1, i >= 2
+		pr := startProgram(t, 100, 30, grapheme, own)
 		rng := rand.New(rand.NewPCG(7, 7))
 		said := pr.play(120, func(i int) {
 			if i%2 == 0 {
@@ -192,7 +209,13 @@ func TestResizeInAStream(t *testing.T) {
 // whole, the screen is painted anew a bounded number of times, no text is lost.
 func TestManySizesInASecond(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	pr := startProgram(t, 80, 24, false)
+	for _, own := range []bool{false, true} {
+		manySizes(t, own)
+	}
+}
+
+func manySizes(t *testing.T, own bool) {
+	pr := startProgram(t, 80, 24, false, own)
 	before, began := len(clearScreen.FindAllString(pr.term.output(), -1)), time.Now()
 	said := pr.play(100, func(i int) {
 		if i%2 == 0 {
@@ -267,7 +290,13 @@ func (pr *program) check(w, h int, grapheme bool, said string) {
 // B043: leaving while eight goroutines publish ends at once and leaves nothing behind.
 func TestQuitInAFlood(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	pr := startProgram(t, 100, 30, true)
+	for _, own := range []bool{false, true} {
+		quitInAFlood(t, own)
+	}
+}
+
+func quitInAFlood(t *testing.T, own bool) {
+	pr := startProgram(t, 100, 30, true, own)
 	id := pr.m.page().id
 	pr.f.mu.Lock()
 	pr.f.begin(id, "go")

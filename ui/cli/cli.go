@@ -59,6 +59,8 @@ type ScreenOptions struct {
 	Session string
 	// Continue reopens the kept tabs without asking.
 	Continue bool
+	// Stock lets Bubble Tea paint in place of us.
+	Stock bool
 	// Faults waits for a panic of a goroutine in the background; an error ends the watching. Nil: nobody tells of them.
 	Faults func(ctx context.Context) (Fault, error)
 	// Hold makes interrupts count for nothing until release is called: they are for another program that has the terminal.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,8 @@ type options struct {
 	check   bool
 	// protocol is how the model is told of tools.
 	protocol string
+	// renderer is who paints the screen.
+	renderer string
 	traffic  Traffic
 	expect   expectations
 	resume   string
@@ -37,6 +40,12 @@ type options struct {
 	approve, deny []string
 	reason        string
 }
+
+// Who can paint the screen.
+const (
+	rendererOwn   = "own"
+	rendererStock = "stock"
+)
 
 const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.
 
@@ -79,6 +88,7 @@ func (c *command) root() *cobra.Command {
 	f.StringVar(&o.session, "session", "", "open this session in front; it is made when it does not exist")
 	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
+	f.StringVar(&o.renderer, "renderer", rendererOwn, "who paints the screen: own, or stock (Bubble Tea's) for a terminal that shows it wrong")
 	o.protocolFlag(f)
 	o.traffic.flags(f)
 	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.modelsCommand(o), c.doctorCommand(o))
@@ -102,6 +112,9 @@ func (o *options) check1(cmd *cobra.Command) error {
 	}
 	if err != nil {
 		return err
+	}
+	if o.renderer != rendererOwn && o.renderer != rendererStock {
+		return &UsageError{What: "--renderer is " + strconv.Quote(o.renderer), Do: "allowed are own and stock"}
 	}
 	if o.session != "" {
 		if e := runtime.CheckSessionID(o.session); e != nil {

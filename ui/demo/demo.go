@@ -2,8 +2,8 @@
 // same script gives the same bytes.
 //
 // A Driver stands where Bubble Tea stands for a person. It calls Init, Update and View of the root model itself, runs the
-// commands as participants of a simulated clock, hands their messages back in order, draws frames through the same cell
-// renderer that Bubble Tea uses (painter.go), and feeds the bytes to a terminal emulator (terminal.go), which counts wide
+// commands as participants of a simulated clock, hands their messages back in order, draws frames through the
+// painter of the program (ui/paint), and feeds the bytes to a terminal emulator (terminal.go), which counts wide
 // clusters as whole graphemes or code point by code point. What a terminal would show is a Screen. Time goes by only in
 // Advance, Wait and the calls that type; so an hour of a session plays in a moment.
 package demo
@@ -21,6 +21,7 @@ import (
 
 	"vitrine/runtime/clock"
 	"vitrine/ui"
+	"vitrine/ui/paint"
 )
 
 // FrameTime is the least time between two frames: 120 a second, as in the program. A key takes as long.
@@ -49,7 +50,7 @@ type Driver struct {
 	cfg   Config
 	clk   *clock.Sim
 	model *ui.Model
-	paint *painter
+	paint *paint.Painter
 	term  *terminal
 	frame time.Time // when the last frame was painted
 	count int       // of the frames painted so far
@@ -75,7 +76,7 @@ func New(cfg Config) *Driver {
 	}
 	d := &Driver{
 		cfg: cfg, clk: cfg.Clock, model: ui.New(cfg.Options),
-		paint: newPainter(cfg.Profile, method), term: newTerminal(cfg.Width, cfg.Height, method),
+		paint: painterOf(cfg.Profile, method), term: newTerminal(cfg.Width, cfg.Height, method),
 	}
 	start := []tea.Msg{tea.WindowSizeMsg{Width: cfg.Width, Height: cfg.Height}, tea.ColorProfileMsg{Profile: cfg.Profile}}
 	if cfg.Grapheme {
@@ -85,6 +86,12 @@ func New(cfg Config) *Driver {
 	d.run(d.model.Init())
 	d.settle()
 	return d
+}
+
+func painterOf(profile colorprofile.Profile, method ansi.Method) *paint.Painter {
+	p := paint.NewPainter(paint.PainterConfig{Profile: profile})
+	p.SetMethod(method)
+	return p
 }
 
 // Close ends what the screen waits for. The engine is not the Driver's to end, unless the user left.
@@ -204,11 +211,11 @@ func (d *Driver) Screen() Screen { return d.term.screen() }
 // Repaint is what a terminal of the same size would show if the frame of now were painted on it from nothing.
 func (d *Driver) Repaint() Screen {
 	w, h := d.term.size()
-	method := d.paint.method()
+	method := d.paint.Method()
 	t := newTerminal(w, h, method)
-	p := newPainter(d.cfg.Profile, method)
-	p.resize(w, h)
-	t.write(p.frame(d.model.View()))
+	p := painterOf(d.cfg.Profile, method)
+	p.Resize(w, h)
+	t.write(string(p.Frame(d.model.View())))
 	return t.screen()
 }
 
@@ -272,7 +279,7 @@ func (d *Driver) settle() {
 	if d.stale() && !d.clk.Now().Before(d.frame.Add(FrameTime)) {
 		d.frame = d.clk.Now()
 		d.count++
-		out := d.paint.frame(d.model.View())
+		out := string(d.paint.Frame(d.model.View()))
 		d.term.write(out)
 		if d.cfg.Output != nil && out != "" {
 			d.cfg.Output(d.frame, out)
@@ -281,7 +288,7 @@ func (d *Driver) settle() {
 }
 
 // stale says that the terminal does not show the frame of now.
-func (d *Driver) stale() bool { return d.paint.stale(d.model.View()) }
+func (d *Driver) stale() bool { return d.paint.Stale(d.model.View()) }
 
 // update hands a message to the model, as Bubble Tea does.
 func (d *Driver) update(msg tea.Msg) {
@@ -295,7 +302,7 @@ func (d *Driver) update(msg tea.Msg) {
 		d.mu.Unlock()
 		return
 	case tea.WindowSizeMsg:
-		d.paint.resize(msg.Width, msg.Height)
+		d.paint.Resize(msg.Width, msg.Height)
 	}
 	_, cmd := d.model.Update(msg)
 	d.model.View() // Bubble Tea takes the frame after each message, and the model counts on it

@@ -1,5 +1,6 @@
-// Package paint makes text fit rows of a terminal: it cleans it, measures it as the renderer will, cuts, pads and wraps it.
-// It keeps no state.
+// Package paint brings text to a terminal. Its functions make text fit rows: they clean it, measure it as the terminal will, cut,
+// pad and wrap it, and keep no state. A Painter turns whole frames into the bytes that change what differs, and a Terminal owns the
+// user's terminal while the screen is on: modes, keys, sizes, and a goroutine that paints the newest frame.
 //
 // The order is always the same: Clean what came from outside, make it Safe for the terminal, then Wrap or Fit it, and
 // only then add colour. Widths are those of the renderer: by grapheme cluster once the terminal confirmed mode 2027, by

@@ -1,0 +1,15 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package paint
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reading names the queue of what was typed.
+const reading = 1
+
+// forgetInput drops what was typed, or answered by the terminal, and not read.
+func forgetInput(f *os.File) { _ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, reading) }

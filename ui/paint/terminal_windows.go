@@ -1,0 +1,17 @@
+package paint
+
+import (
+	"os"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Own is false: the console's modes are Bubble Tea's to set.
+const Own = false
+
+func busy(error) bool { return false }
+
+func forgetInput(*os.File) {}
+
+// Watch does nothing: Bubble Tea sees new sizes itself.
+func (t *Terminal) Watch(func(tea.Msg)) (stop func()) { return func() {} }
