@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/trace"
 )
 
@@ -295,4 +297,49 @@ func TestOnlyWhatWaitsIsAsked(t *testing.T) {
 	if d := cmp.Diff([]string{"fire:a"}, b.ran); d != "" {
 		t.Error(d)
 	}
+}
+
+// A call that was stored for a tool that only read then, and is to run now that the tool has an effect: the user is asked, and a crash
+// in it leaves an outcome that nobody knows, as with every tool of that effect.
+func TestAStoredCallOfAToolWithAnotherEffect(t *testing.T) {
+	b := asking(t, scripted.Calls(scripted.Call{Name: "fire", Args: `{"text":"a"}`}, scripted.Call{Name: "read", Args: `{"text":"b","wait_ms":1000}`}).When("go"), scripted.Text("done").When("go"))
+	b.run(func(ctx context.Context) { b.begin(ctx, "go", time.Second) })
+	change := func() {
+		all := b.tools()
+		for i, tool := range all {
+			if tool.Name() == "read" {
+				all[i] = tools.New("read", "reads, and counts who did", tools.SideEffect, func(ctx context.Context, _ tools.Call, in echoArgs) (tools.Output, error) {
+					b.ran = append(b.ran, "read:"+in.Text)
+					return tools.Output{}, b.clk.Sleep(ctx, time.Second)
+				})
+			}
+		}
+		b.cfg.Registry = tools.NewRegistry(all...)
+		b.cfg.Executor = executorOf(b)
+	}
+	change()
+	yes := true
+	b.clk.Go(func() {
+		b.eng = runtime.NewEngine(b.cfg)
+		ctx := context.Background()
+		b.set(ctx, runtime.Setting{Resume: &yes, Decide: []runtime.Decision{{Call: b.waiting(ctx), Allow: true}}})
+		q := b.questions()
+		if len(q) != 1 || q[0].Tool != "read" || q[0].Effect != string(tools.SideEffect) || len(b.ran) != 1 {
+			t.Errorf("asked %+v, ran %v", q, b.ran)
+			return
+		}
+		b.set(ctx, runtime.Setting{Decide: []runtime.Decision{{Call: q[0].ID, Allow: true}}})
+	})
+	b.crashNow(1500 * time.Millisecond)
+	change()
+	if d := cmp.Diff([]string{"fire:a", "read:b"}, b.ran); d != "" {
+		t.Fatal(d)
+	}
+	b.run(func(ctx context.Context) {
+		b.snap(ctx)
+		err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes})
+		if open, ok := errors.AsType[*runtime.OutcomeError](err); !ok || len(open.Calls) != 1 || open.Calls[0].Name != "read" {
+			t.Errorf("resumed after a crash in it: %v", err)
+		}
+	})
 }

@@ -159,6 +159,9 @@ func (r *run) restore(rows []CallRow) {
 		c := call{row: row, message: stored[row.CallID], before: row.Status == CallStarted && row.Result == nil}
 		if t, bad := r.s.eng.cfg.Registry.Get(row.Name); bad == nil {
 			c.tool = t
+			if row.Result == nil && (row.Status == CallPending || row.Status == CallWaiting) {
+				c.row.Effect = t.Effect() // as it is when it runs: the policy goes by it, and what is known after a crash
+			}
 		}
 		switch {
 		case row.Result != nil:

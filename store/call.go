@@ -48,7 +48,7 @@ func (t *txn) putCalls(tx runtime.Tx) error {
 
 func (t *txn) insertCall(sessionID string, c runtime.CallRow, result sql.NullString) (bool, error) {
 	return t.execOne("INSERT INTO tool_calls ("+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET status = excluded.status, side_effect = excluded.side_effect, result = excluded.result,
+		ON CONFLICT (id) DO UPDATE SET status = excluded.status, effect = excluded.effect, side_effect = excluded.side_effect, result = excluded.result,
 			started_at = coalesce(excluded.started_at, started_at), finished_at = excluded.finished_at
 		WHERE session_id = excluded.session_id AND run_id = excluded.run_id`,
 		c.ID, c.RunID, sessionID, c.Step, c.Reply, c.Ord, clean(c.CallID), clean(c.Name), clean(c.Arguments),

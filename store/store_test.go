@@ -458,7 +458,7 @@ func TestCommitUpdates(t *testing.T) {
 	tx := r.tx(row)
 	tx.NewTurn = true
 	tx.Run = &runtime.RunRow{ID: "run", State: runtime.StateWaitingModel}
-	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Step: 1, Name: "a", Arguments: "{}", Status: runtime.CallStarted, StartedAt: ptr(at(1))},
+	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Step: 1, Name: "a", Arguments: "{}", Effect: tools.ReadOnly, Status: runtime.CallStarted, StartedAt: ptr(at(1))},
 		{ID: "c2", RunID: "run", Step: 1, Ord: 1, Name: "b", Arguments: "{}", Status: runtime.CallPending}}
 	tx.Todos = []runtime.TodoChange{{Action: "added", ID: "t1", Text: "one"}, {Action: "added", ID: "t2", Text: "two"}}
 	tx.InboxAdd = []runtime.InboxRow{{ID: "i1", Text: "one"}, {ID: "i2", Text: "two"}}
@@ -467,7 +467,7 @@ func TestCommitUpdates(t *testing.T) {
 	tx = r.tx(row)
 	tx.At = at(9)
 	tx.Run = &runtime.RunRow{ID: "run", State: runtime.StateFailed, Reason: runtime.ReasonModel, Error: "gone", FinishedAt: ptr(at(9))}
-	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Arguments: "other", Status: runtime.CallDone, SideEffect: "none",
+	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Arguments: "other", Effect: tools.SideEffect, Status: runtime.CallDone, SideEffect: "none",
 		Result: []byte(`{"ok":true}`), FinishedAt: ptr(at(8))}}
 	tx.Todos = []runtime.TodoChange{{Action: "completed", ID: "t1"}, {Action: "removed", ID: "t2"}}
 	tx.InboxRemove = []string{"i1"}
@@ -487,7 +487,7 @@ func TestCommitUpdates(t *testing.T) {
 		t.Fatal(err)
 	}
 	diff(t, []runtime.CallRow{
-		{ID: "c1", RunID: "run", SessionID: "s1", Step: 1, Name: "a", Arguments: "{}", Status: runtime.CallDone, SideEffect: "none",
+		{ID: "c1", RunID: "run", SessionID: "s1", Step: 1, Name: "a", Arguments: "{}", Effect: tools.SideEffect, Status: runtime.CallDone, SideEffect: "none",
 			Result: []byte(`{"ok":true}`), StartedAt: ptr(at(1)), FinishedAt: ptr(at(8))},
 		{ID: "c2", RunID: "run", SessionID: "s1", Step: 1, Ord: 1, Name: "b", Arguments: "{}", Status: runtime.CallPending},
 	}, calls)
