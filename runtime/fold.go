@@ -267,6 +267,10 @@ func (f *folder) askUser(merged trace.CompactData) error {
 			break // words from before the question
 		}
 	}
+	if f.r != nil { // what it waits is not the run's
+		f.r.wall.stop()
+		defer f.r.wall.start()
+	}
 	yes, err := f.s.foldWord.Get(f.ctx)
 	if err != nil {
 		return f.fail(fmt.Errorf("wait for the user's word on a fold: %w", err))

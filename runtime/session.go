@@ -235,7 +235,9 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 	}
 	s.mu.Lock()
 	cur := s.cur
-	snap.Running = cur != nil
+	if snap.Running = cur != nil; snap.Running && snap.Run != nil {
+		snap.Run.Usage.Active = cur.active() // the row has it as of the last commit
+	}
 	snap.Meter = s.meter
 	s.mu.Unlock()
 	snap.Break = s.settings().Break

@@ -33,17 +33,27 @@ func newAsking(t *testing.T, path string, w, h int, ran *[]string, steps ...scri
 func newAskingAt(t *testing.T, at time.Time, path string, w, h int, ran *[]string, steps ...scripted.Step) *whole {
 	t.Helper()
 	sim := clock.NewSim(at)
-	shell := tools.New("shell", "run a command", tools.SideEffect, func(_ context.Context, _ tools.Call, in shellInput) (tools.Output, error) {
-		*ran = append(*ran, in.Command)
-		return tools.Output{Data: "ok"}, nil
-	})
-	p := newOver(t, sim, path, scripted.New(sim, steps...), shell)
+	p := newOver(t, sim, path, scripted.New(sim, steps...), shellTool(ran))
 	p.resize(w, h)
 	return p
 }
 
+// shellTool has effects, and notes what it was asked to do.
+func shellTool(ran *[]string) tools.Tool {
+	return tools.New("shell", "run a command", tools.SideEffect, func(_ context.Context, _ tools.Call, in shellInput) (tools.Output, error) {
+		*ran = append(*ran, in.Command)
+		return tools.Output{Data: "ok"}, nil
+	})
+}
+
 // newOver is the program over any model and tools.
 func newOver(t *testing.T, sim *clock.Sim, path string, model llm.Client, list ...tools.Tool) *whole {
+	t.Helper()
+	return newWithin(t, sim, path, model, runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000}, Limits{}, list...)
+}
+
+// newWithin is newOver where new runs have a budget and the screen counts against limits.
+func newWithin(t *testing.T, sim *clock.Sim, path string, model llm.Client, budget runtime.Budget, limits Limits, list ...tools.Tool) *whole {
 	t.Helper()
 	n, begun := 0, strings.TrimPrefix(sim.Now().Sub(start).String(), "0s")
 	newID := func() string {
@@ -62,9 +72,9 @@ func newOver(t *testing.T, sim *clock.Sim, path string, model llm.Client, list .
 	p.engine = runtime.NewEngine(runtime.EngineConfig{
 		Store: p.st, Memory: p.st, Model: model, DefaultModel: "m", Registry: registry, Policy: runtime.DefaultPolicy(),
 		Executor: tools.NewExecutor(sim, registry, tools.Config{}), Bus: bus, Clock: sim, NewID: newID, User: "ann", System: "s",
-		Limits: runtime.Limits{Budget: runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000}, ContextTokens: 6000, RawTurns: 20, ResultChars: 2000},
+		Limits: runtime.Limits{Budget: budget, ContextTokens: 6000, RawTurns: 20, ResultChars: 2000},
 	})
-	p.driver = drive(t, sim, Options{Agent: p.engine, Library: p.st, Feed: bus, Clock: sim, User: "ann", Model: "m"}, 160, 44)
+	p.driver = drive(t, sim, Options{Agent: p.engine, Library: p.st, Feed: bus, Clock: sim, User: "ann", Model: "m", Limits: limits}, 160, 44)
 	p.frames = p.straight
 	p.pass(100 * time.Millisecond)
 	return p

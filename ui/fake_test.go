@@ -383,13 +383,17 @@ func (f *fake) message(id string, m runtime.MessageRow) int64 {
 	return m.N
 }
 
+// fakeBudget is what the runs of the fake may use, as newDriver is told.
+func fakeBudget() runtime.Budget { return runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000} }
+
 // begin starts a run. The mutex is held.
 func (f *fake) begin(id, text string) {
 	s := f.sessions[id]
 	f.ids++
 	s.row.TurnCount++
 	s.steps, s.calls = 0, 0
-	s.run = &runtime.RunRow{ID: fmt.Sprintf("run%d", f.ids), SessionID: id, Turn: s.row.TurnCount, State: runtime.StateCreated, StartedAt: f.clk.Now()}
+	s.run = &runtime.RunRow{ID: fmt.Sprintf("run%d", f.ids), SessionID: id, Turn: s.row.TurnCount, State: runtime.StateCreated, StartedAt: f.clk.Now(),
+		Budget: fakeBudget()}
 	s.running = true
 	if s.row.Title == "" {
 		s.row.Title = text

@@ -187,7 +187,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		p.run.active, p.run.over = false, true // its end was told of before the events that were read
 	}
 	if s.Run != nil {
-		p.run.resume(*s.Run, s.Running)
+		p.run.resume(*s.Run, s.Running, p.env.now)
 		if !s.Running && s.HeldBy == 0 {
 			p.interrupted = s.Run
 		}

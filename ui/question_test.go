@@ -48,7 +48,7 @@ func (f *fake) paused(id string, pause *trace.Pause) {
 func (f *fake) unknown(id string, calls ...runtime.CallRow) {
 	s := f.session(id)
 	s.row.Title = "deploy plan"
-	s.run = &runtime.RunRow{ID: "r", SessionID: id, Turn: 4, Step: 2, State: runtime.StateReconciling, StartedAt: start.Add(-72 * time.Hour)}
+	s.run = &runtime.RunRow{ID: "r", SessionID: id, Turn: 4, Step: 2, State: runtime.StateReconciling, StartedAt: start.Add(-72 * time.Hour), Budget: fakeBudget()}
 	s.rows = calls
 }
 

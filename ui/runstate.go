@@ -22,9 +22,12 @@ type runState struct {
 	streaming bool
 	streamed  int // bytes of this step's stream, for an estimate until the count is reported
 	tool      string
-	heard     time.Time // when the model was asked, or the last byte of its reply came; zero: not known
+	heard     time.Time       // when the model was asked, or the last byte of its reply came; zero: not known
+	budget    *runtime.Budget // as stored; nil: not known
+	before    time.Duration   // what it had taken when it began, here: another process, or this one before the page was read again
 	began     time.Time
 	ended     time.Time
+	last      time.Time     // of what is told of it in the store
 	took      time.Duration // of a run that has ended, when that was told
 	stood     time.Time     // since when it stands still for the user; zero: it does not
 	waited    time.Duration // how long it stood still before
@@ -52,6 +55,9 @@ func (r *runState) apply(e trace.Event) {
 	}
 	if e.Step > r.step {
 		r.step = e.Step
+	}
+	if e.Seq > 0 {
+		r.last = e.TS
 	}
 	switch d := e.Data.(type) {
 	case trace.StateData:
@@ -89,7 +95,8 @@ func (r *runState) setState(s runtime.State, reason string, at time.Time) {
 	case s.Terminal():
 		s, reason = runtime.StateCheckpointing, ""
 	case !r.active: // it was left unfinished and goes on; the time between does not count
-		r.active, r.began, r.ended = true, at, time.Time{}
+		r.active, r.ended = true, time.Time{}
+		r.clock(r.before, at)
 	}
 	r.state, r.reason = s, reason
 	if s == runtime.StateWaitingModel {
@@ -146,13 +153,38 @@ func (r *runState) finish(d trace.RunEndData, at time.Time) {
 	r.took = time.Duration(d.DurationMS) * time.Millisecond
 }
 
-// resume puts the state of a stored run in, for a session that was opened while it runs or after it was interrupted.
-func (r *runState) resume(row runtime.RunRow, running bool) {
-	if r.id != row.ID {
-		*r = runState{id: row.ID, turn: row.Turn, began: row.StartedAt, seenCalls: map[string]bool{}}
+// clock counts the run's time on, from what it had used at a moment.
+func (r *runState) clock(used time.Duration, at time.Time) {
+	r.before, r.began, r.waited = used, at, 0
+	if !r.stood.IsZero() {
+		r.stood = at
 	}
+}
+
+// caps is what the run may use: its own budget, or else, of a run that began here, that of new runs.
+func (r *runState) caps(here Limits, elsewhere bool) Limits {
+	switch b := r.budget; {
+	case b != nil:
+		return Limits{Steps: b.Steps, Calls: b.Calls, Tokens: b.Tokens, Deadline: b.Deadline, Cost: b.Cost}
+	case elsewhere:
+		return Limits{}
+	}
+	return here
+}
+
+// resume puts the state of a stored run in, for a session that was opened while it runs or after it was interrupted; at is when it
+// had used what the row says.
+func (r *runState) resume(row runtime.RunRow, running bool, at time.Time) {
+	if r.id != row.ID {
+		*r = runState{id: row.ID, turn: row.Turn, seenCalls: map[string]bool{}}
+	}
+	r.budget = &row.Budget
+	r.clock(row.Usage.Active, at)
 	r.active, r.state, r.reason = running, row.State, string(row.Reason)
 	r.step = max(r.step, row.Step)
+	if running && (r.state == runtime.StateCreated || r.state == runtime.StateWaitingModel) {
+		r.state, r.step = runtime.StateWaitingModel, row.Step+1 // a reply is what is stored next
+	}
 	r.calls = max(r.calls, row.Usage.Calls)
 	if u := row.Usage; u.Prompt+u.Completion >= r.spent.Prompt+r.spent.Completion+r.sum {
 		r.spent, r.sum = u, 0
@@ -164,10 +196,9 @@ func (r *runState) stored(row runtime.RunRow) {
 	if row.ID != r.id || r.over || row.State.Terminal() {
 		return // its end is told by an event
 	}
-	r.resume(row, r.active)
-	if r.state == runtime.StateCreated || r.state == runtime.StateWaitingModel { // a reply is what is stored next
-		r.state, r.step = runtime.StateWaitingModel, row.Step+1
-	}
+	active := r.active
+	r.resume(row, true, r.last)
+	r.active = active
 }
 
 // used is the tokens so far, and whether a part of them is an estimate.
@@ -211,7 +242,7 @@ func (r *runState) silence(now time.Time) (since time.Duration, ok bool) {
 func (r *runState) elapsed(now time.Time) time.Duration {
 	switch {
 	case r.began.IsZero():
-		return 0
+		return r.before
 	case r.took > 0:
 		return r.took
 	case !r.ended.IsZero():
@@ -219,7 +250,7 @@ func (r *runState) elapsed(now time.Time) time.Duration {
 	case !r.stood.IsZero():
 		now = r.stood
 	}
-	return max(now.Sub(r.began)-r.waited, 0)
+	return r.before + max(now.Sub(r.began)-r.waited, 0)
 }
 
 // stand follows whether the run stands still for the user.

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/runtime/clock"
 	"vitrine/trace"
 )
 
@@ -120,4 +122,97 @@ func TestWholeProgramResumeThenEscape(t *testing.T) {
 		t.Errorf("Esc does not cancel it: %q", p.status())
 	}
 	p.leave()
+}
+
+// seesStatus looks for facts in the status line.
+func (d *driver) seesStatus(when string, facts ...string) {
+	d.t.Helper()
+	for _, want := range facts {
+		if s := d.status(); !strings.Contains(s, want) {
+			d.t.Errorf("%s: no %q in %q", when, want, s)
+		}
+	}
+}
+
+// The time that the status line counts is what the run has used of its own budget, whatever this process is told to allow: not
+// what it waited for the user, also when the page is read again meanwhile, and with what an earlier process used of it.
+func TestTheTimeAndTheCapsAreTheRuns(t *testing.T) {
+	var ran []string
+	path := filepath.Join(t.TempDir(), "s.db")
+	budget := runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000, Deadline: time.Minute}
+	sim := clock.NewSim(start)
+	p := newWithin(t, sim, path, scripted.New(sim, scripted.Calls(shellCall("one")).Delay(20*time.Second).When("go")),
+		budget, Limits{Steps: 8, Calls: 20, Tokens: 100000, Deadline: time.Minute}, shellTool(&ran))
+	p.enter("go")
+	p.pass(21 * time.Second)
+	p.sees("APPROVE")
+	p.pass(10 * time.Minute)
+	p.seesStatus("while it waits", "needs you", "20.0 s of 1 m 00 s", "step 1 of 8")
+	p.run(p.m.page().reload())
+	p.pass(time.Minute)
+	p.seesStatus("read again", "needs you", "20.0 s of 1 m 00 s", "step 1 of 8")
+	p.left()
+
+	sim = clock.NewSim(start.Add(72 * time.Hour))
+	p = newWithin(t, sim, path, scripted.New(sim, scripted.Text("done").Delay(15*time.Second).When("go"), scripted.Text("more").Delay(9*time.Second).When("another")),
+		runtime.Budget{Steps: 15, Calls: 3, Tokens: 5000, Deadline: 20 * time.Second}, Limits{Steps: 15, Calls: 3, Tokens: 5000, Deadline: 20 * time.Second}, shellTool(&ran))
+	p.pass(time.Minute)
+	p.press("ctrl+x", "a", "y")
+	p.pass(2 * time.Second)
+	p.seesStatus("after a restart", "22.0 s of 1 m 00 s")
+	p.run(p.m.page().reload())
+	p.pass(3 * time.Second)
+	p.seesStatus("after a restart", "25.0 s of 1 m 00 s", "step 2 of 8", "calls 1 of 20", "of 100k tokens")
+	p.pass(12 * time.Second)
+	p.seesStatus("at the end", "done", "35.0 s of 1 m 00 s", "step 2 of 8", "calls 1 of 20", "of 100k tokens")
+	p.enter("and another")
+	p.pass(time.Second)
+	p.seesStatus("a new one", " s of 20.0 s", "of 15", "of 3", "of 5k tokens")
+	p.pass(10 * time.Second)
+	p.leave()
+}
+
+// The time that a fold waits for the user's word is not the run's either.
+func TestAFoldThatWaitsTakesNoTime(t *testing.T) {
+	p := newFolding(t, filepath.Join(t.TempDir(), "sessions.db"), start, 120, 36, runtime.FoldAsk, false)
+	p.ask(firstWords)
+	p.ask(secondWords)
+	p.say(thirdWords)
+	p.until("y fold")
+	p.pass(10 * time.Minute)
+	p.answer("y")
+	p.pass(10 * time.Second)
+	if took := p.m.page().run.elapsed(p.m.env.now); p.m.page().busy() || took == 0 || took > time.Minute {
+		t.Errorf("the run took %v: %q", took, p.status())
+	}
+	p.leave()
+}
+
+// Of a run elsewhere the time and the caps are those that are stored; none are told as long as they are not known.
+func TestTheTimeAndTheCapsOfARunElsewhere(t *testing.T) {
+	cost := 2.5
+	d := newDriver(t, 160, 44, func(o *Options, f *fake) {
+		s := f.session("s")
+		o.Session = "s"
+		s.held = 4711
+	})
+	id := "s"
+	d.f.mu.Lock()
+	d.f.begin(id, "go")
+	run := *d.f.sessions[id].run
+	d.f.sessions[id].run = nil
+	d.f.mu.Unlock()
+	d.pass(time.Second)
+	if s := d.status(); strings.Contains(s, " of ") {
+		t.Errorf("caps that nobody knows: %q", s)
+	}
+	d.f.mu.Lock()
+	run.State, run.Step = runtime.StateWaitingModel, 1
+	run.Usage.Active = 40 * time.Second
+	run.Budget = runtime.Budget{Steps: 5, Calls: 6, Tokens: 7000, Cost: &cost, Deadline: 2 * time.Minute}
+	d.f.sessions[id].run = &run
+	d.f.emit(id, true, trace.LLMCallData{Model: "m"})
+	d.f.mu.Unlock()
+	d.pass(3 * time.Second)
+	d.seesStatus("as stored", " of 5", "calls 0 of 6", "of 7k tokens", "of $2.50", "43.0 s of 2 m 00 s")
 }

@@ -113,7 +113,7 @@ func (m *Model) statusRow() string {
 		}
 		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+hint)})
 	}
-	facts := statusFacts{run: p.run, folding: p.folding(), asking: p.asking != nil, limits: m.env.opts.Limits, now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
+	facts := statusFacts{run: p.run, folding: p.folding(), asking: p.asking != nil, limits: p.run.caps(m.env.opts.Limits, p.held != 0), now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
 	if p.held == 0 {
 		facts.breaks, facts.paused = breakText(p.debug.at), p.debug.pause != nil || len(p.approve.waiting) > 0 && p.approve.waiting[0].Cause == causeBreak
 	}
