@@ -45,8 +45,8 @@ type ApprovalRow struct {
 // previewLimit bounds what a tool shows before it runs, in bytes.
 const previewLimit = 16 << 10
 
-// wordBound is how many words of the user may wait for a run.
-const wordBound = 64
+// wordBound is how many words of the user may wait for a run: more than a reply has calls.
+const wordBound = 1024
 
 // word is what the user says to a run that stands still: on a call, or to go on.
 type word struct {
@@ -378,6 +378,9 @@ func (s *session) giveWords(r *run, open []CallRow, words []Decision) error {
 		if _, bad := s.eng.cfg.Registry.Prepare(c.Name, d.Arguments); bad != nil {
 			return bad
 		}
+	}
+	if free := wordBound - r.words.Len(); len(words) > free { // only this actor adds some
+		return fmt.Errorf("%d words at once are too many: %d more can wait until the run takes them; none was taken", len(words), free)
 	}
 	for _, always := range []bool{false, true} { // a word on one call goes before one on all
 		for _, d := range words {

@@ -2,6 +2,8 @@ package runtime_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,4 +123,40 @@ func TestNothingWaitsWhileTheLastWordIsStored(t *testing.T) {
 		}
 	}
 	b.checkHistory("s")
+}
+
+// However many calls of a reply wait: words on all of them at once are all taken, or an error says that none was.
+func TestManyWordsAtOnce(t *testing.T) {
+	const many = 300
+	var calls []scripted.Call
+	for i := range many {
+		calls = append(calls, scripted.Call{Name: "fire", Args: fmt.Sprintf(`{"text":"%d"}`, i)})
+	}
+	b := asking(t, scripted.Calls(calls...), scripted.Text("done"))
+	b.cfg.Limits.Budget, b.cfg.Limits.ContextTokens = runtime.Budget{}, 1_000_000
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", time.Second)
+		var words []runtime.Decision
+		for _, q := range b.questions() {
+			words = append(words, runtime.Decision{Call: q.ID, Allow: true})
+		}
+		if len(words) != many {
+			t.Fatalf("%d questions", len(words))
+		}
+		if err := b.eng.Set(ctx, "s", runtime.Setting{Decide: slices.Repeat(words, 10)}); err == nil || !strings.Contains(err.Error(), "none was taken") {
+			t.Fatalf("words without end: %v", err)
+		}
+		if n := len(b.questions()); n != many {
+			t.Fatalf("%d questions after words that were refused", n)
+		}
+		b.set(ctx, runtime.Setting{Decide: words})
+		if n := len(b.questions()); n != 0 {
+			t.Errorf("%d words were dropped", n)
+			b.eng.Cancel("s")
+		}
+		b.await(ctx, 0)
+	})
+	if len(b.ran) != many {
+		t.Errorf("%d of %d ran", len(b.ran), many)
+	}
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -231,7 +232,9 @@ func (s *session) step(st Step) error {
 	if err := s.setBreak(st.Then); err != nil {
 		return err
 	}
-	r.words.TryPut(word{Decision: Decision{Call: st.Call}, goOn: true})
+	if !r.words.TryPut(word{Decision: Decision{Call: st.Call}, goOn: true}) {
+		return errors.New("the run has too many words to take first")
+	}
 	return nil
 }
 
