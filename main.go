@@ -372,7 +372,7 @@ func (n *notices) files(err error) {
 }
 
 func (n *notices) traffic(text string) { n.queue.TryPut(ui.Notice{ID: "traffic", Text: text}) }
-func (n *notices) store(text string) { n.queue.TryPut(ui.Notice{ID: "store", Text: text}) }
+func (n *notices) store(text string)   { n.queue.TryPut(ui.Notice{ID: "store", Text: text}) }
 func (n *notices) trace(stopped bool, err error) {
 	text := ""
 	if stopped {

@@ -45,6 +45,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TERM", "xterm")
 			env.Setenv("GORACE", raceOptions)
+			env.Values[playing{}] = new(playing)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -56,7 +57,9 @@ func TestScript(t *testing.T) {
 			"runof":     cmdRunOf,
 			"callof":    cmdCallOf,
 			"server":    cmdServer,
+			"played":    cmdPlayed,
 			"without":   cmdWithout,
+			"count":     cmdCount,
 		},
 	})
 }
@@ -196,6 +199,24 @@ func cmdWithout(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// count N TEXT FILE wants the text so often in the file.
+func cmdCount(ts *testscript.TestScript, _ bool, args []string) {
+	if got := strings.Count(ts.ReadFile(args[2]), args[1]); strconv.Itoa(got) != args[0] {
+		ts.Fatalf("%s has %q %d times, want %s", args[2], args[1], got, args[0])
+	}
+}
+
+// playing is the script that the last server plays.
+type playing struct{ script *llmtest.Script }
+
+// played wants all of the server's script to have been asked for, and all that it requires to have been met.
+func cmdPlayed(ts *testscript.TestScript, _ bool, _ []string) {
+	s := ts.Value(playing{}).(*playing).script
+	if left, problems := s.Left(), s.Problems(); left > 0 || len(problems) > 0 {
+		ts.Fatalf("%d replies were not asked for; not met: %q", left, problems)
+	}
+}
+
 // server KIND starts a server that speaks the chat completions protocol and names it in OPENAI_BASE_URL.
 func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
 	s := llmtest.NewServer().Strict()
@@ -207,6 +228,11 @@ func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
 		s.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Answer(args[1]) })
 	case "shapes":
 		s.Handle(shapes)
+	case "script":
+		script, err := llmtest.LoadScript(ts.MkAbs(args[1]))
+		ts.Check(err)
+		ts.Value(playing{}).(*playing).script = script
+		script.Serve(s)
 	case "writes":
 		s.Handle(inWords(args[1]))
 	case "refuses":

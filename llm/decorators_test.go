@@ -239,7 +239,7 @@ func TestRetryBackoff(t *testing.T) {
 
 func TestWatchdog(t *testing.T) {
 	cfg := func(sim *clock.Sim) llm.WatchdogConfig {
-		return llm.WatchdogConfig{Silence: 60 * time.Second, FirstByte: 300 * time.Second, Clock: sim}
+		return llm.WatchdogConfig{Silence: 60 * time.Second, Host: "h", Clock: sim}
 	}
 	for name, c := range map[string]struct {
 		step scripted.Step
@@ -249,7 +249,6 @@ func TestWatchdog(t *testing.T) {
 	}{
 		"alive for long":     {scripted.Text("0123456789").ChunkSize(1).Pace(59 * time.Second), "", "0123456789", 0},
 		"slow first byte":    {scripted.Text("x").Delay(299 * time.Second), "", "x", 299 * time.Second},
-		"no first byte":      {scripted.Hang(), llm.ErrTimeout, "", 300 * time.Second},
 		"silent in the text": {scripted.Text("abcdef").ChunkSize(3).HangAfter(1), llm.ErrTimeout, "abc", 60 * time.Second},
 		"slow failure":       {scripted.Fail(&llm.Error{Kind: llm.ErrServer, Message: "m"}).Delay(200 * time.Second), llm.ErrServer, "", 200 * time.Second},
 	} {
@@ -257,7 +256,7 @@ func TestWatchdog(t *testing.T) {
 			inSim(func(sim *clock.Sim) {
 				reply, err := llm.Collect(llm.Watchdog(scripted.New(sim, c.step), cfg(sim)).Stream(t.Context(), llm.Request{}))
 				var e *llm.Error
-				if errors.As(err, &e); (e == nil) != (c.kind == "") || e != nil && e.Kind != c.kind {
+				if errors.As(err, &e); (e == nil) != (c.kind == "") || e != nil && (e.Kind != c.kind || e.Silent && e.Host != "h" || e.Silent != (c.kind == llm.ErrTimeout)) {
 					t.Errorf("error %v, want kind %q", err, c.kind)
 				}
 				if reply.Text != c.text || c.took > 0 && sim.Now().Sub(start) != c.took {
@@ -282,13 +281,13 @@ func TestWatchdogUnderRetry(t *testing.T) {
 	})
 }
 
-// Signs of life count and are not handed on; waits of a Retry below are no silence; slow consumers are no silence.
+// Signs of life count and are handed on, one a second at most; waits of a Retry below are no silence; slow consumers are no silence.
 func TestWatchdogCounts(t *testing.T) {
 	inSim(func(sim *clock.Sim) {
 		wait := func(ctx context.Context, d time.Duration) { _ = sim.Sleep(ctx, d) }
 		f := &fake{replies: []func(context.Context, func(llm.Chunk, error) bool){func(ctx context.Context, yield func(llm.Chunk, error) bool) {
-			for range 5 {
-				wait(ctx, 8*time.Second)
+			for i := range 25 { // five in each tenth of a second, then silence for eight
+				wait(ctx, []time.Duration{8 * time.Second, 0, 0, 0, 0}[i%5]+20*time.Millisecond)
 				if !yield(llm.Chunk{}, nil) {
 					return
 				}
@@ -302,9 +301,9 @@ func TestWatchdogCounts(t *testing.T) {
 			}
 		}}}
 		chunks := 0
-		c := llm.Watchdog(f, llm.WatchdogConfig{Silence: 10 * time.Second, FirstByte: 10 * time.Second, Clock: sim})
+		c := llm.Watchdog(f, llm.WatchdogConfig{Silence: 10 * time.Second, Clock: sim})
 		for ch, err := range c.Stream(t.Context(), llm.Request{}) {
-			if err != nil || ch.Empty() {
+			if err != nil {
 				t.Errorf("chunk %+v, error %v", ch, err)
 			}
 			chunks++
@@ -312,8 +311,8 @@ func TestWatchdogCounts(t *testing.T) {
 				wait(t.Context(), time.Hour)
 			}
 		}
-		if chunks != 3 {
-			t.Errorf("%d chunks, want the wait, the text and Done", chunks)
+		if chunks != 8 {
+			t.Errorf("%d chunks, want five signs of life, the wait, the text and Done", chunks)
 		}
 	})
 }
@@ -326,7 +325,7 @@ func TestWatchdogEnds(t *testing.T) {
 		}}}
 	}
 	inSim(func(sim *clock.Sim) {
-		_, err := llm.Collect(llm.Watchdog(stubborn(sim), llm.WatchdogConfig{FirstByte: 10 * time.Second, Clock: sim}).Stream(t.Context(), llm.Request{}))
+		_, err := llm.Collect(llm.Watchdog(stubborn(sim), llm.WatchdogConfig{Silence: 10 * time.Second, Clock: sim}).Stream(t.Context(), llm.Request{}))
 		var e *llm.Error
 		if !errors.As(err, &e) || e.Kind != llm.ErrTimeout || !e.Retryable {
 			t.Errorf("error %v", err)
@@ -357,12 +356,13 @@ func TestWatchdogEnds(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
-	inSim(func(sim *clock.Sim) { // the host of the inner error is kept
+	inSim(func(sim *clock.Sim) { // the host is named, whatever the client says when it is cancelled
 		f := &fake{replies: []func(context.Context, func(llm.Chunk, error) bool){func(ctx context.Context, yield func(llm.Chunk, error) bool) {
+			yield(llm.Chunk{Text: "x"}, nil)
 			_ = sim.Sleep(ctx, time.Hour)
-			yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrConnect, Host: "h", Message: "cancelled"})
+			yield(llm.Chunk{}, ctx.Err())
 		}}}
-		_, err := llm.Collect(llm.Watchdog(f, llm.WatchdogConfig{FirstByte: time.Second, Clock: sim}).Stream(t.Context(), llm.Request{}))
+		_, err := llm.Collect(llm.Watchdog(f, llm.WatchdogConfig{Silence: time.Second, Host: "h", Clock: sim}).Stream(t.Context(), llm.Request{}))
 		if err == nil || err.Error() != "h: timeout: no data for 1s" {
 			t.Errorf("error %v", err)
 		}

@@ -38,10 +38,15 @@ type Error struct {
 	Hint string
 	// RetryAfter is what the server asked for; 0 is unknown.
 	RetryAfter time.Duration
+	// Silent says that a stream had begun and then brought nothing for too long.
+	Silent bool
 	// Retryable says whether the same request may succeed later.
 	Retryable bool
 	// Err is the cause, if any; it takes no part in Error() so that it cannot leak.
 	Err error
+	// Pause is how long a Limiter lets all requests wait because of this error; 0 is not at all. Retry waits as long, so that there
+	// is one wait.
+	Pause time.Duration
 }
 
 // Error says what happened, where, what the server said and what can be changed.

@@ -86,8 +86,7 @@ func (c *limited) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, erro
 		answered := false
 		for chunk, err := range c.next.Stream(ctx, req) {
 			if err != nil {
-				p.over(err)
-				yield(Chunk{}, err)
+				yield(Chunk{}, paused(err, p.over(err)))
 				return
 			}
 			if chunk.Retry == nil && !answered {
@@ -99,6 +98,17 @@ func (c *limited) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, erro
 			}
 		}
 	}
+}
+
+// paused notes in a copy of an error how long all requests wait for it.
+func paused(err error, wait time.Duration) error {
+	var e *Error
+	if wait <= 0 || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Pause = wait
+	return &told
 }
 
 // errLeft says that the consumer wants no more.
@@ -235,13 +245,13 @@ func (g *gate) widen(p *pass) {
 	}
 }
 
-// over notes the end of a request that got no answer.
-func (p *pass) over(err error) {
+// over notes the end of a request that got no answer. It gives how long all wait for it.
+func (p *pass) over(err error) (wait time.Duration) {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.ended {
-		return
+		return 0
 	}
 	var e *Error
 	switch {
@@ -250,8 +260,10 @@ func (p *pass) over(err error) {
 		g.widen(p) // it refuses this request, not all of them
 	case limiting(e) && e.RetryAfter <= g.cfg.Cap:
 		g.close(p, e)
+		wait = g.until.Sub(g.cfg.Clock.Now())
 	}
 	g.ended(p)
+	return wait
 }
 
 // ended gives the place of a pass free.

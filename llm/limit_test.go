@@ -252,8 +252,11 @@ func TestWhatClosesTheGate(t *testing.T) {
 		inSim(func(sim *clock.Sim) {
 			limiter := limiterOf(sim)
 			f := &fake{replies: []func(context.Context, func(llm.Chunk, error) bool){fails(c.err), says("ok")}}
-			if _, err := tab(t.Context(), limiter.For("h", f), "a"); err != error(c.err) {
-				t.Errorf("%s: %v", name, err)
+			told := *c.err
+			told.Pause = c.wait
+			_, err := tab(t.Context(), limiter.For("h", f), "a")
+			if d := cmp.Diff(error(&told), err); d != "" {
+				t.Errorf("%s (-want +got):\n%s", name, d)
 			}
 			if _, err := tab(t.Context(), limiter.For("other", f), "b"); err != nil || sim.Now() != start {
 				t.Errorf("%s: another endpoint waits", name)

@@ -112,7 +112,7 @@ const (
 )
 
 // Chunk is one piece of a streamed reply. At most one of its parts is set, but for the last one. A chunk with none is a
-// sign of life from a connection on which no part of the reply came; Watchdog keeps it, everybody else may ignore it.
+// sign of life from a connection on which no part of the reply came; it tells that one is waited for no longer than since then.
 type Chunk struct {
 	// Text and Reasoning are deltas, valid UTF-8.
 	Text      string

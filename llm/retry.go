@@ -90,6 +90,9 @@ func (r *retry) once(ctx context.Context, req Request, attempt int, yield func(C
 			return false, err
 		}
 		if c.Retry != nil && c.Retry.Max == 0 { // a wait below, which knows nothing of attempts
+			if attempt > 1 && c.Retry.Wait <= 0 {
+				continue // others go first; that this one waits was told
+			}
 			w := *c.Retry
 			w.Attempt, w.Max = attempt-1, r.cfg.Max+1
 			c.Retry = &w
@@ -118,8 +121,8 @@ func (r *retry) plan(attempt int, err error) (time.Duration, error) {
 	if attempt > r.cfg.Max || !curable(e) {
 		return 0, err
 	}
-	if e.RetryAfter > 0 {
-		return e.RetryAfter, nil
+	if wait := max(e.RetryAfter, e.Pause); wait > 0 {
+		return wait, nil
 	}
 	return r.backoff(attempt), nil
 }

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"sync/atomic"
@@ -11,19 +10,23 @@ import (
 	"vitrine/runtime/clock"
 )
 
-// WatchdogConfig says how long a stream may be silent. A duration of 0 sets no limit.
+// WatchdogConfig says how long a stream may be silent.
 type WatchdogConfig struct {
-	// Silence is the longest time between two chunks. What the consumer does with a chunk does not count.
+	// Silence is the longest time between two chunks; 0 sets no limit. What the consumer does with a chunk does not count, nor does
+	// the time to the first one, which the client bounds that knows of bytes.
 	Silence time.Duration
-	// FirstByte is the longest time from the request to the first chunk.
-	FirstByte time.Duration
+	// Host is where requests go, for errors.
+	Host string
 	// Clock measures; it must be set.
 	Clock clock.Clock
 }
 
+// lifeEvery is how often signs of life are handed on.
+const lifeEvery = time.Second
+
 // Watchdog makes a Client that ends a stream of next that fell silent with ErrTimeout, which Retry may cure. It never
-// limits how long a stream lasts that is alive. It keeps empty chunks, the signs of life of a client whose connection is
-// alive while the model says nothing, to itself. Put it under Retry, so that waits between attempts are not silence.
+// limits how long a stream lasts that is alive. Of empty chunks, the signs of life of a client whose connection is alive while
+// the model says nothing, it hands one on each second at most. Put it under Retry, so that waits between attempts are not silence.
 func Watchdog(next Client, cfg WatchdogConfig) Client {
 	return &watchdog{next: next, cfg: cfg}
 }
@@ -38,9 +41,9 @@ func (w *watchdog) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, err
 	return func(yield func(Chunk, error) bool) {
 		inner, cancel := w.cfg.Clock.WithCancel(ctx)
 		defer cancel()
-		a := &alarm{clock: w.cfg.Clock, cancel: cancel}
-		a.set(w.cfg.FirstByte)
+		a := &alarm{clock: w.cfg.Clock, cancel: cancel, host: w.cfg.Host}
 		defer a.stop()
+		var alive time.Time
 		for c, err := range w.next.Stream(inner, req) {
 			a.stop()
 			switch {
@@ -53,14 +56,19 @@ func (w *watchdog) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, err
 			case a.rang.Load():
 				yield(Chunk{}, a.explain(ctx, nil))
 				return
-			case !c.Empty() && !yield(c, nil):
+			case c.Empty():
+				if now := w.cfg.Clock.Now(); now.Sub(alive) >= lifeEvery {
+					alive = now
+					if !yield(c, nil) {
+						return
+					}
+				}
+			case !yield(c, nil):
 				return
 			}
-			if c.Retry != nil {
-				a.set(c.Retry.Wait + w.cfg.FirstByte)
-				continue
+			if c.Retry == nil { // behind a wait comes another first chunk
+				a.set(w.cfg.Silence)
 			}
-			a.set(w.cfg.Silence)
 		}
 		a.stop()
 		yield(Chunk{}, a.explain(ctx, errNoEnd()))
@@ -73,6 +81,7 @@ type alarm struct {
 	cancel context.CancelFunc
 	timer  clock.Timer
 	limit  time.Duration
+	host   string
 	rang   atomic.Bool
 }
 
@@ -102,10 +111,5 @@ func (a *alarm) explain(ctx context.Context, err error) error {
 	if !a.rang.Load() {
 		return err
 	}
-	told := &Error{Kind: ErrTimeout, Message: fmt.Sprintf("no data for %s", a.limit), Retryable: true, Err: err}
-	var e *Error
-	if errors.As(err, &e) {
-		told.Host = e.Host
-	}
-	return told
+	return &Error{Kind: ErrTimeout, Host: a.host, Message: fmt.Sprintf("no data for %s", a.limit), Silent: true, Retryable: true, Err: err}
 }

@@ -127,6 +127,8 @@ func (r *run) deliver(st *stream, c llm.Chunk) {
 		r.tell(trace.DeltaData{Kind: "reasoning", Text: c.Reasoning})
 	case c.CallDelta != nil:
 		r.tell(trace.DeltaData{Kind: "call", ID: c.CallDelta.Name, Text: c.CallDelta.Arguments})
+	case c.Empty():
+		r.tell(trace.DeltaData{Kind: "alive"})
 	}
 }
 
@@ -258,7 +260,10 @@ func modelFailure(e *llm.Error) *trace.ErrorData {
 	case llm.ErrConnect:
 		f.Message, f.Todo = "no connection to the model", "check that the server runs and OPENAI_BASE_URL; /retry sends it again"
 	case llm.ErrTimeout:
-		f.Message, f.Todo = "the model fell silent", "/retry sends it again; LLM_TIMEOUT_SECONDS sets the patience"
+		f.Message, f.Todo = "the model did not begin to answer", "look whether the server is busy or still loads the model; /retry sends it again"
+		if e.Silent {
+			f.Message, f.Todo = "the model fell silent", "/retry sends it again; LLM_TIMEOUT_SECONDS sets the patience"
+		}
 	case llm.ErrCut:
 		f.Message = "the connection broke in the middle of the reply"
 	case llm.ErrAuth:

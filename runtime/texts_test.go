@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vitrine/llm"
+	"vitrine/llm/llmtest"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/trace"
@@ -18,7 +19,7 @@ import (
 func TestModelFailuresAreExplained(t *testing.T) {
 	tests := map[llm.ErrorKind][2]string{
 		llm.ErrConnect:  {"no connection", "OPENAI_BASE_URL"},
-		llm.ErrTimeout:  {"silent", "LLM_TIMEOUT_SECONDS"},
+		llm.ErrTimeout:  {"did not begin to answer", "still loads the model"},
 		llm.ErrCut:      {"broke", "/retry"},
 		llm.ErrAuth:     {"key", "OPENAI_API_KEY"},
 		llm.ErrQuota:    {"limit", "/model"},
@@ -42,6 +43,47 @@ func TestModelFailuresAreExplained(t *testing.T) {
 				t.Errorf("%s: the history holds the error", kind)
 			}
 		}
+	}
+}
+
+// Only of a stream that fell silent LLM_TIMEOUT_SECONDS is said to be the limit: it is none of the first byte's.
+func TestSilenceIsToldApart(t *testing.T) {
+	for _, silent := range []bool{true, false} {
+		b := newBed(t, scripted.Fail(&llm.Error{Kind: llm.ErrTimeout, Host: "h", Message: "no data for 1s", Silent: silent}))
+		b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
+		d := b.named(trace.Error)[0].Data.(trace.ErrorData)
+		if strings.Contains(d.Message, "fell silent") != silent || strings.Contains(d.Todo, "LLM_TIMEOUT_SECONDS") != silent {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// A sign of life is told as it comes, and is no part of the reply.
+func TestSignsOfLife(t *testing.T) {
+	b, _, evs := served(t, nil, llmtest.Stream(llmtest.Comment("keep-alive"), llmtest.Text("hello"), llmtest.Finish("stop"), llmtest.DoneMark()))
+	if err := b.eng.Submit(t.Context(), "s", "go"); err != nil {
+		t.Fatal(err)
+	}
+	alive := 0
+	for ev := range evs {
+		switch d := ev.Data.(type) {
+		case trace.DeltaData:
+			if d.Kind == "alive" {
+				if alive++; d.Text != "" || ev.Seq != 0 {
+					t.Errorf("%+v", ev)
+				}
+			}
+		case trace.AnswerData:
+			if d.Text != "hello" {
+				t.Errorf("%+v", d)
+			}
+		}
+		if ev.Name == trace.RunEnd {
+			break
+		}
+	}
+	if alive == 0 {
+		t.Error("no sign of life was told")
 	}
 }
 

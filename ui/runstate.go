@@ -117,6 +117,9 @@ func (r *runState) delta(d trace.DeltaData, at time.Time) {
 	case "summary":
 		r.retry = nil
 		return
+	case "alive":
+		r.retry, r.heard = nil, at
+		return
 	}
 	if d.Reset {
 		r.streamed = 0

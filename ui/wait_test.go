@@ -42,6 +42,15 @@ func TestTheStatusLineTellsOfWaits(t *testing.T) {
 			d.short()
 		}, 4 * time.Second, [3]string{
 			"no data for 4 s   step 1 of 8", "no data for 4 s   step 1/8", "no data for 4 s"}},
+		"silence since a sign of life": {func(d *driver, id string) {
+			d.f.stream(id, "so far")
+			for range 5 {
+				d.pass(time.Second)
+				d.tell(id, trace.DeltaData{Kind: "alive"})
+			}
+		}, 4 * time.Second, [3]string{"no data for 4 s   step 1 of 8", "no data for 4 s   step 1/8", "no data for 4 s"}},
+		"signs of life alone": {func(d *driver, id string) { d.pass(30 * time.Second); d.tell(id, trace.DeltaData{Kind: "alive"}) }, 12 * time.Second, [3]string{
+			"waiting 12 s   step 1 of 8", "waiting 12 s   step 1/8", "waiting 12 s   step 1/8"}},
 		"silence of a call": {func(d *driver, id string) { d.tell(id, trace.DeltaData{Kind: "call", ID: "todo", Text: "{"}) }, 75 * time.Second, [3]string{
 			"no data for 1 m 15 s   step 1 of 8", "no data for 1 m 15 s   step 1/8", "no data for 1 m 15 s"}},
 		"silence of a thought": {func(d *driver, id string) { d.tell(id, trace.DeltaData{Kind: "reasoning", Text: "hm"}) }, 3 * time.Second, [3]string{

@@ -37,7 +37,7 @@ type Config struct {
 // New makes the client. closeIt ends its idle connections.
 func New(cfg Config) (client llm.Client, closeIt func()) {
 	wire := openai.New(cfg.Wire)
-	client = llm.Watchdog(wire, llm.WatchdogConfig{Silence: cfg.Silence, FirstByte: openai.DefaultFirstByteTimeout, Clock: cfg.Clock})
+	client = llm.Watchdog(wire, llm.WatchdogConfig{Silence: cfg.Silence, Host: wire.Host(), Clock: cfg.Clock})
 	client = spoken{
 		of: func(model string) profile.Protocol {
 			if cfg.Protocol != "" {

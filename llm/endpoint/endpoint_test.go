@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"errors"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -74,6 +75,66 @@ func TestTabsShareTheGate(t *testing.T) {
 			t.Errorf("the other tab was told %+v", w)
 		}
 	})
+}
+
+// B076: each refusal is waited for once and told once, with its attempt, whatever the parts beneath have to say; jitter or not.
+func TestB076OneWaitForAnAttempt(t *testing.T) {
+	for name, reply := range map[string]llmtest.Reply{"429": llmtest.Refuse(429, ""), "503": llmtest.Refuse(503, ""), "named": llmtest.Refuse(429, "").RetryAfter("3"), "500": llmtest.Refuse(500, "")} {
+		synctest.Test(t, func(t *testing.T) {
+			server := llmtest.NewPipeServer()
+			defer server.Close()
+			server.Push(reply, reply, reply, reply, reply, llmtest.Answer("at last"))
+			draws := 0
+			client, closeIt := New(Config{Wire: openai.Config{BaseURL: server.URL(), Transport: server.Transport()}, Retries: 5, RetryBase: time.Second, Clock: clock.Real(),
+				Rand: func() float64 { draws++; return float64(draws*37%100) / 100 }})
+			defer closeIt()
+			began := time.Now()
+			r, err := llm.Collect(client.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}}))
+			if err != nil || r.Text != "at last" || len(r.Retries) != 5 {
+				t.Fatalf("%s: %v, %+v", name, err, r)
+			}
+			sum := time.Duration(0)
+			for i, w := range r.Retries {
+				sum += w.Wait
+				if w.Attempt != i+1 || w.Max != 6 || w.Wait <= 0 || w.Status == 0 || w.Cause == "" {
+					t.Errorf("%s: %+v", name, w)
+				}
+			}
+			if took := time.Since(began); took != sum {
+				t.Errorf("%s: waited %s, told %s", name, took, sum)
+			}
+		})
+	}
+}
+
+// Rule 38: the client bounds the time to the first byte, whatever the patience within a stream; both errors name the host, and only
+// the one of the silence says that it was one. Bytes that are no event yet end the first wait too.
+func TestProvider38InTheWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply  llmtest.Reply
+		took   time.Duration
+		silent bool
+		want   string
+	}{
+		"no first byte": {llmtest.Silent(), openai.DefaultFirstByteTimeout, false, "pipe.test: timeout: no answer within 5m0s"},
+		"header only":   {llmtest.Stream().Hold(), openai.DefaultFirstByteTimeout, false, "pipe.test: timeout: no answer within 5m0s"},
+		"half an event": {llmtest.Stream(llmtest.Raw("data: {")).Hold(), 15 * time.Minute, true, "pipe.test: timeout: no data for 15m0s"},
+		"half a reply":  {llmtest.Stream(llmtest.Text("ha")).Hold(), 15 * time.Minute, true, "pipe.test: timeout: no data for 15m0s"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			server := llmtest.NewPipeServer()
+			defer server.Close()
+			server.Push(c.reply)
+			client, closeIt := New(Config{Wire: openai.Config{BaseURL: server.URL(), Transport: server.Transport()}, Silence: 15 * time.Minute, Clock: clock.Real()})
+			defer closeIt()
+			began := time.Now()
+			_, err := llm.Collect(client.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}}))
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Error() != c.want || e.Silent != c.silent || time.Since(began) != c.took {
+				t.Errorf("%s: %v after %s", name, err, time.Since(began))
+			}
+		})
+	}
 }
 
 // A sign of life goes out as the profile says, and what was learned is told.

@@ -179,7 +179,7 @@ func TestTimes(t *testing.T) {
 // Rule 14: comments are signs of life for the watchdog; so are the pieces of a long line.
 func TestWatchdogSeesLife(t *testing.T) {
 	inBubble(t, func(t *testing.T, srv *llmtest.Server, c *Client) {
-		watched := llm.Watchdog(c, llm.WatchdogConfig{Silence: time.Minute, FirstByte: time.Minute, Clock: clock.Real()})
+		watched := llm.Watchdog(c, llm.WatchdogConfig{Silence: time.Minute, Clock: clock.Real()})
 		event := string(llmtest.Stream(llmtest.Text("whole")).Bytes())
 		srv.Push(llmtest.Stream(
 			llmtest.Comment("PROCESSING").After(50*time.Second), llmtest.Comment("PROCESSING").After(50*time.Second),

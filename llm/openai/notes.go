@@ -31,7 +31,7 @@ func noteLearned(host string, l lesson, refused *llm.Error) llm.Note {
 		Code:    noteRefused,
 		Message: fmt.Sprintf("%s refused a part of the request; from now on %s", host, l.what),
 		Why:     refused.Message,
-		Todo:    "nothing; vitrine doctor shows what was learned of endpoints",
+		Todo:    "vitrine doctor shows what was learned of endpoints",
 	}
 }
 

@@ -128,6 +128,9 @@ func New(cfg Config) *Client {
 // Close closes idle connections. Streams that run are not touched, and the client stays usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// Host is where requests go.
+func (c *Client) Host() string { return c.base.Host }
+
 // Stream implements llm.Client.
 func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {

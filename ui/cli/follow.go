@@ -190,6 +190,10 @@ func (f *follower) ours(ev trace.Event) {
 		if d.Tool != "" {
 			what = d.Tool + ": " + what
 		}
+		if d.Attempt == 0 { // nothing was sent yet
+			f.c.err.line("vitrine: %s; waiting for %.1f s", what, float64(d.WaitMS)/1000)
+			return
+		}
 		f.c.err.line("vitrine: %s; attempt %d of %d failed, again in %.1f s", what, d.Attempt, d.Max, float64(d.WaitMS)/1000)
 	case trace.ErrorData:
 		f.told = f.told || d.Code != "saved"
