@@ -78,9 +78,10 @@ type ToolRule struct {
 type ToolInfo struct {
 	Name, Description string
 	Effect            tools.Effect
-	Rule              Rule
-	// Own says that the rule is the session's.
-	Own bool
+	// Rule is what holds, Configured what the configuration says. A session has a rule of its own where Own is set; it holds unless the
+	// configuration forbids the tool.
+	Rule, Configured Rule
+	Own              bool
 }
 
 // settings is what a session row keeps as settings.
@@ -153,7 +154,8 @@ func (s *session) toolInfos() []ToolInfo {
 			continue
 		}
 		_, set := own[name]
-		out = append(out, ToolInfo{Name: name, Description: t.Description(), Effect: t.Effect(), Rule: s.rule(name, t.Effect()), Own: set})
+		out = append(out, ToolInfo{Name: name, Description: t.Description(), Effect: t.Effect(), Rule: s.rule(name, t.Effect()),
+			Configured: s.eng.cfg.Policy.rule(name, t.Effect()), Own: set})
 	}
 	return out
 }

@@ -69,8 +69,10 @@ func newWithin(t *testing.T, sim *clock.Sim, path string, model llm.Client, budg
 		}
 	})
 	registry := tools.NewRegistry(list...)
+	policy := runtime.DefaultPolicy()
+	policy.Tools = map[string]runtime.Rule{"forbidden": runtime.RuleDeny}
 	p.engine = runtime.NewEngine(runtime.EngineConfig{
-		Store: p.st, Memory: p.st, Model: model, DefaultModel: "m", Registry: registry, Policy: runtime.DefaultPolicy(),
+		Store: p.st, Memory: p.st, Model: model, DefaultModel: "m", Registry: registry, Policy: policy,
 		Executor: tools.NewExecutor(sim, registry, tools.Config{}), Bus: bus, Clock: sim, NewID: newID, User: "ann", System: "s",
 		Limits: runtime.Limits{Budget: budget, ContextTokens: 6000, RawTurns: 20, ResultChars: 2000},
 	})

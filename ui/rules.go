@@ -46,7 +46,10 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 	items := make([]dialog.Item, 0, len(msg.list))
 	for _, t := range msg.list {
 		own, role := "", theme.Text
-		if t.Own {
+		switch {
+		case t.Configured == runtime.RuleDeny:
+			own = "configuration"
+		case t.Own:
 			own = "own"
 		}
 		if t.Rule != runtime.RuleAuto {
@@ -64,15 +67,29 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 		p.tell(theme.Text, "Enter: the next rule for this session, auto, ask, deny, then the configuration's"))
 }
 
-// nextRule goes to the next rule of a tool.
+// nextRule goes to the next rule of a tool. What the configuration forbids no session allows: there it says so, and takes a rule of
+// the session's own away, which does not hold.
 func (p *page) nextRule(name string) tea.Cmd {
 	for _, t := range p.tools {
 		if t.Name != name {
 			continue
 		}
-		next := map[runtime.Rule]runtime.Rule{runtime.RuleAuto: runtime.RuleAsk, runtime.RuleAsk: runtime.RuleDeny, runtime.RuleDeny: runtime.RuleAuto}[t.Rule]
-		if t.Own && t.Rule == runtime.RuleDeny {
-			next = "" // back to the configuration
+		if t.Configured == runtime.RuleDeny {
+			var change tea.Cmd
+			if t.Own {
+				change = p.env.tools(p.id, &runtime.ToolRule{Tool: name})
+			}
+			return tea.Batch(change, p.tell(theme.Warn, "the configuration forbids "+name+": no session allows it"))
+		}
+		next := runtime.RuleAuto
+		switch {
+		case !t.Own:
+		case t.Rule == runtime.RuleAuto:
+			next = runtime.RuleAsk
+		case t.Rule == runtime.RuleAsk:
+			next = runtime.RuleDeny
+		default:
+			next = "" // back to the configuration's
 		}
 		return p.env.tools(p.id, &runtime.ToolRule{Tool: name, Rule: next})
 	}
