@@ -79,7 +79,7 @@ func (p *page) follow(msg followedMsg) tea.Cmd {
 		if p.free = msg.by == 0; !p.free {
 			p.held = msg.by
 		}
-		if p.free && p.run.active {
+		if p.free { // nobody works on its run any more, if that has not ended
 			p.run.active = false
 			p.columns.trace.Halt(p.run.id)
 		}

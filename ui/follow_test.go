@@ -125,6 +125,14 @@ func TestHolderLooksAreNoEnd(t *testing.T) {
 	d.pass(10 * time.Second)
 	d.sees("FREE", "/ turn 1")
 
+	d = following(t, runtime.StateExecuting, false) // nothing was seen of its work
+	d.seesNot("/ turn 1")
+	d.f.mu.Lock()
+	d.f.sessions["c"].held = 0
+	d.f.mu.Unlock()
+	d.pass(10 * time.Second)
+	d.sees("FREE", "/ turn 1")
+
 	d = following(t, runtime.StateExecuting, true)
 	d.f.answer("c")
 	d.pass(3 * time.Second)
