@@ -143,3 +143,33 @@ func TestSessionsThatWait(t *testing.T) {
 		}
 	}
 }
+
+// B118: a database of each version before this one is brought up to it, step by step or at once, and keeps what it holds.
+func TestB118EachMigrationStep(t *testing.T) {
+	steps, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := 1; from < len(steps); from++ {
+		path := dbPath(t)
+		old, err := openSteps(path, steps[:from])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := old.OpenSession(t.Context(), "s1", "ann", true); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := open(t, path)
+		row := r.openSession(t, "s1")
+		r.say(t, row, "hello")
+		diff(t, []string{"hello"}, r.texts(t, "s1"))
+		want := runtime.Draft{Text: "from version " + string(rune('0'+from)), At: time.Date(2026, 3, 6, 14, 2, 0, 0, time.UTC)}
+		if err := r.SaveDraft(t.Context(), "s1", want); err != nil {
+			t.Fatal(err)
+		}
+		diff(t, want, r.draft(t, "s1"))
+	}
+}
