@@ -693,6 +693,7 @@ func TestNewInputGivesUp(t *testing.T) {
 	q := startPlay(t, p.crash(), stage{at: playStart.Add(26 * time.Hour)})
 	q.wait("INTERRUPTED")
 	q.sees("1 d ago")
+	q.Advance(time.Second) // it can have been seen
 	q.Enter("what is 2+2?")
 	q.wait("2+2 = 4")
 	q.done()

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -85,9 +86,13 @@ func TestInputAsAnOutcomeIsAsked(t *testing.T) {
 func TestNoticeOfWhoOnlyReads(t *testing.T) {
 	b := crashBed(t, "fire", "x")
 	b.crash(500 * time.Millisecond)
-	b.run(func(ctx context.Context) {
-		if s := b.snap(ctx); s.Notice == "" {
-			t.Error("no notice where it can be resumed")
-		}
-	})
+	for _, held := range []bool{false, true} {
+		b.store.held["s"] = held
+		b.run(func(ctx context.Context) {
+			s, err := b.eng.Open(ctx, "s", false)
+			if errors.Is(err, runtime.ErrHeld) != held || s.Run == nil || (s.Notice == "") != held {
+				t.Errorf("held %v: %v, notice %q, run %v", held, err, s.Notice, s.Run)
+			}
+		})
+	}
 }

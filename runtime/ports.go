@@ -301,6 +301,10 @@ type Library interface {
 	// Tabs and SaveTabs keep which sessions a user has open, in order, and which one is active.
 	Tabs(ctx context.Context, user string) (Tabs, error)
 	SaveTabs(ctx context.Context, user string, t Tabs) error
+}
+
+// Drafts keeps what users type, for the screen. Its methods are safe for concurrent use.
+type Drafts interface {
 	// Draft gives what was typed in a session and not sent; the zero Draft when there is none.
 	Draft(ctx context.Context, sessionID string) (Draft, error)
 	// SaveDraft keeps one in place of the one before; an empty text is none. ErrFenced when this process does not hold the session.

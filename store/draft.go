@@ -8,7 +8,7 @@ import (
 	"vitrine/runtime"
 )
 
-// Draft implements runtime.Library.
+// Draft implements runtime.Drafts.
 func (s *Store) Draft(ctx context.Context, sessionID string) (runtime.Draft, error) {
 	var d runtime.Draft
 	var at int64
@@ -20,7 +20,7 @@ func (s *Store) Draft(ctx context.Context, sessionID string) (runtime.Draft, err
 	return d, reading("draft", sessionID, err)
 }
 
-// SaveDraft implements runtime.Library.
+// SaveDraft implements runtime.Drafts.
 func (s *Store) SaveDraft(ctx context.Context, sessionID string, d runtime.Draft) error {
 	err := s.do(ctx, func(t *txn) error {
 		query, args := "DELETE FROM drafts WHERE session_id = ?", []any{sessionID}

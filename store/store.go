@@ -1,5 +1,5 @@
-// Package store keeps sessions in one SQLite file and implements the ports runtime.Store, runtime.Library and
-// tools.TodoReader.
+// Package store keeps sessions in one SQLite file and implements the ports runtime.Store, runtime.Library,
+// runtime.Drafts and tools.TodoReader.
 //
 // Everything that changes the database is a job for the one writer goroutine (writer.go). It takes what waits, in order,
 // into one transaction, a savepoint for each job, so that one fsync serves many, and a job that is refused takes nothing
@@ -80,6 +80,7 @@ type Store struct {
 var (
 	_ runtime.Store    = (*Store)(nil)
 	_ runtime.Library  = (*Store)(nil)
+	_ runtime.Drafts   = (*Store)(nil)
 	_ tools.TodoReader = (*Store)(nil)
 )
 

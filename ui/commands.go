@@ -104,7 +104,10 @@ func (e *env) open(id string, create bool) tea.Cmd {
 			return openedMsg{id: id, err: fmt.Errorf("read folded messages: %w", err)}
 		}
 		msg := openedMsg{id: id, snap: snap, events: events}
-		if d, err := e.opts.Library.Draft(e.ctx, id); err == nil { // else it is left as it is
+		if e.opts.Drafts == nil {
+			return msg
+		}
+		if d, err := e.opts.Drafts.Draft(e.ctx, id); err == nil { // else it is left as it is
 			msg.draft = &d
 		}
 		for _, r := range runs {
@@ -232,7 +235,7 @@ func (e *env) closeSession(id string, how ending, typed *runtime.Draft) tea.Cmd 
 			err = e.opts.Agent.Set(e.ctx, id, runtime.Setting{Leave: true})
 		}
 		if typed != nil {
-			err = errors.Join(err, e.opts.Library.SaveDraft(e.ctx, id, *typed))
+			err = errors.Join(err, e.opts.Drafts.SaveDraft(e.ctx, id, *typed))
 		}
 		return closedMsg{id, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
 	}
@@ -245,7 +248,7 @@ func (e *env) shutdown(t runtime.Tabs, typed map[string]runtime.Draft, leave boo
 		defer cancel()
 		err := e.opts.Library.SaveTabs(ctx, e.opts.User, t)
 		for id, d := range typed {
-			err = errors.Join(err, e.opts.Library.SaveDraft(ctx, id, d))
+			err = errors.Join(err, e.opts.Drafts.SaveDraft(ctx, id, d))
 		}
 		return shutdownMsg{errors.Join(err, e.opts.Agent.Shutdown(e.ctx, leave))}
 	}

@@ -114,5 +114,5 @@ func wasSent(d runtime.Draft, s runtime.Snapshot) bool {
 
 // keepDraft stores what was typed in a session.
 func (e *env) keepDraft(id string, d runtime.Draft) tea.Cmd {
-	return func() tea.Msg { return keptMsg{id, d.Text, e.opts.Library.SaveDraft(e.ctx, id, d)} }
+	return func() tea.Msg { return keptMsg{id, d.Text, e.opts.Drafts.SaveDraft(e.ctx, id, d)} }
 }

@@ -45,7 +45,7 @@ func newWhole(t *testing.T, path string, at time.Time, change ...func(*Options))
 		Executor: tools.NewExecutor(sim, registry, tools.Config{}), Bus: bus, Clock: sim, NewID: newID, User: "ann", System: assets.SystemPrompt(),
 		Limits: runtime.Limits{Budget: runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000}, ContextTokens: 6000, RawTurns: 20, ResultChars: 2000},
 	})
-	opts := Options{Agent: p.engine, Library: p.st, Feed: bus, Clock: sim, User: "ann", Model: "offline", Limits: Limits{Steps: 8, Calls: 20, Tokens: 100000}}
+	opts := Options{Agent: p.engine, Library: p.st, Drafts: p.st, Feed: bus, Clock: sim, User: "ann", Model: "offline", Limits: Limits{Steps: 8, Calls: 20, Tokens: 100000}}
 	for _, c := range change {
 		c(&opts)
 	}

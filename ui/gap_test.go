@@ -125,6 +125,18 @@ func TestTextsBegunBeforeTheQuestion(t *testing.T) {
 	if !d.sent("hello") {
 		t.Errorf("%q", d.f.order)
 	}
+	// What was begun before and taken out again is not what is sent.
+	d = open()
+	d.typed("he")
+	ask(d)
+	d.pass(time.Second)
+	d.press("backspace", "backspace")
+	d.typed("what now")
+	d.press("enter")
+	d.short()
+	if !d.sent("what now") {
+		t.Errorf("%q", d.f.order)
+	}
 	// The letter taken back, the question lights, and takes it.
 	d = open()
 	ask(d)

@@ -43,7 +43,9 @@ type Limits struct {
 type Options struct {
 	Agent   runtime.Agent
 	Library runtime.Library
-	Feed    runtime.Feed
+	// Drafts keeps what is typed; nil: nothing is kept.
+	Drafts runtime.Drafts
+	Feed   runtime.Feed
 	// Clock is the real one when nil.
 	Clock clock.Clock
 	// User owns the sessions.

@@ -124,6 +124,9 @@ func TestNothingMovesWhileAFoldIsAsked(t *testing.T) {
 	if frames != 0 || p.screen() != before {
 		t.Errorf("%d frames in a minute in which nothing happens", frames)
 	}
+	if p.m.ticking {
+		t.Error("it ticks")
+	}
 	p.answer("y")
 	p.pass(time.Second)
 	if frames < 5 {

@@ -39,6 +39,8 @@ type App struct {
 	Agent   runtime.Agent
 	Feed    runtime.Feed
 	Library runtime.Library
+	// Drafts keeps what is typed on the screen.
+	Drafts runtime.Drafts
 	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.
 	Screen func(ctx context.Context, o ScreenOptions) error
 	// Prune deletes those of the user's sessions that still are as listed and not in use, and says how many went with how many

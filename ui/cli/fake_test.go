@@ -106,11 +106,9 @@ func (f *fake) DeleteSession(_ context.Context, id, _ string) error {
 	f.deleted = append(f.deleted, id)
 	return nil
 }
-func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error)     { return f.tabs, nil }
-func (f *fake) SaveTabs(context.Context, string, runtime.Tabs) error   { return nil }
-func (f *fake) Draft(context.Context, string) (runtime.Draft, error)   { return runtime.Draft{}, nil }
-func (f *fake) SaveDraft(context.Context, string, runtime.Draft) error { return nil }
-func (f *fake) Subscribe(buffer int) *trace.Subscription               { return f.bus.Subscribe(buffer) }
+func (f *fake) Tabs(context.Context, string) (runtime.Tabs, error)   { return f.tabs, nil }
+func (f *fake) SaveTabs(context.Context, string, runtime.Tabs) error { return nil }
+func (f *fake) Subscribe(buffer int) *trace.Subscription             { return f.bus.Subscribe(buffer) }
 
 // prune deletes all but sessions of the id "busy".
 func (f *fake) prune(_ context.Context, _ string, list []runtime.SessionInfo) (sessions int, messages int64, err error) {
