@@ -190,9 +190,9 @@ func TestPathsB137(t *testing.T) {
 	} {
 		b.everywhere(p, tools.CodeInvalidArgument)
 	}
-	for _, name := range []string{"read_file", "write_file"} {
-		if _, err := b.do(name, "path", "", "content", "x"); err == nil {
-			t.Errorf("%s takes an empty path", name)
+	for name, pairs := range map[string][]any{"read_file": {"path", ""}, "write_file": {"path", "", "content", "x"}} {
+		if e := b.refused(tools.CodeInvalidArgument, name, pairs...); e.Field != "path" || !strings.Contains(e.Message, "is no path") || !strings.Contains(e.Message, dir) {
+			t.Errorf("%s of an empty path: %s", name, e)
 		}
 	}
 	for _, p := range []string{"x", "./x", "sub/../x", dir + "/x", dir + "/sub/../x"} {

@@ -58,7 +58,9 @@ func unseen(r rune) bool {
 
 // shownName writes a name in one line.
 func shownName(s string) string {
-	s = strings.NewReplacer("\n", "<U+000A>", "\t", "<U+0009>").Replace(shown(s))
+	if s = shown(s); strings.ContainsAny(s, "\n\t") { // else nothing is made for it: a listing has many
+		s = strings.NewReplacer("\n", "<U+000A>", "\t", "<U+0009>").Replace(s)
+	}
 	if s == "" {
 		return `""`
 	}

@@ -28,7 +28,7 @@ const (
 )
 
 type readIn struct {
-	Path   string `json:"path" minlen:"1" jsonschema:"the file, relative to the folder"`
+	Path   string `json:"path" jsonschema:"the file, relative to the folder"`
 	Offset int    `json:"offset,omitempty" min:"1" jsonschema:"the first line, from 1; 1 when left out"`
 	Limit  int    `json:"limit,omitempty" min:"1" jsonschema:"how many lines at most; as many as fit when left out"`
 }

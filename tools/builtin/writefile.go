@@ -23,7 +23,7 @@ const (
 )
 
 type writeIn struct {
-	Path    string `json:"path" minlen:"1" jsonschema:"the file, relative to the folder"`
+	Path    string `json:"path" jsonschema:"the file, relative to the folder"`
 	Content string `json:"content" maxlen:"1048576" jsonschema:"the whole new content"`
 }
 
