@@ -755,7 +755,7 @@ func TestUsage(t *testing.T) {
 		{"--session a --continue", "exclude each other"},
 		{"rnu x", "did you mean run?"},
 		{"hello", "to ask something use vitrine run"},
-		{"sessions nonsense", "use delete, list, prune, show"},
+		{"sessions nonsense", "use delete, export, list, prune, show"},
 	} {
 		b.want(b.run(strings.Fields(c.args)...), 2, "", c.err)
 	}

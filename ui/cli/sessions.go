@@ -25,7 +25,7 @@ func (c *command) sessionsCommand(o *options) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error { return c.listSessions(cmd.Context(), o) }
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, delete and prune sessions",
+		Short: "List, show, export, delete and prune sessions",
 		Args:  subcommandArgs,
 		RunE:  list,
 	}
@@ -42,7 +42,7 @@ func (c *command) sessionsCommand(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.deleteSession(cmd.Context(), o, args[0]) },
 	}
 	del.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
-	cmd.AddCommand(sub, show, del, c.pruneCommand(o))
+	cmd.AddCommand(sub, show, c.exportCommand(o), del, c.pruneCommand(o))
 	return cmd
 }
 

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"vitrine/runtime"
+	"vitrine/ui/export"
+)
+
+func (c *command) exportCommand(o *options) *cobra.Command {
+	var format, output string
+	cmd := &cobra.Command{
+		Use: "export ID", Short: "Write a session as Markdown, JSON or HTML", Args: oneID,
+		Long: "Write a session with all its messages, folded ones too, as Markdown, JSON or one HTML file that needs nothing else:\n" +
+			"to standard output, or to a file that does not exist yet.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format == "" {
+				format = filepath.Ext(output)
+			}
+			f, err := export.ParseFormat(format)
+			if err != nil {
+				return &UsageError{What: err.Error(), Do: "name one with --format"}
+			}
+			return c.exportSession(cmd.Context(), o, args[0], f, output)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "md, json or html (default: by the file's name, else md)")
+	cmd.Flags().StringVar(&output, "output", "", "the file to write")
+	return cmd
+}
+
+func (c *command) exportSession(ctx context.Context, o *options, id string, f export.Format, output string) (err error) {
+	cfg, app, err := c.openLibrary(ctx, o, true)
+	if err != nil {
+		return err
+	}
+	if app != nil {
+		defer func() { err = c.closeApp(app, err) }()
+	}
+	info, err := c.find(ctx, cfg, app, id)
+	if err != nil {
+		return err
+	}
+	if output == "" {
+		return c.writeSession(ctx, app, info, f, c.out.w)
+	}
+	if err := writeNew(output, func(w io.Writer) error { return c.writeSession(ctx, app, info, f, w) }); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return &UsageError{What: output + " is there already", Do: "name another file"}
+		}
+		return fmt.Errorf("export session %s to %s: %w", id, output, err)
+	}
+	c.err.line("vitrine: wrote %s", output)
+	return nil
+}
+
+func (c *command) writeSession(ctx context.Context, app *App, info runtime.SessionInfo, f export.Format, w io.Writer) error {
+	out := export.NewWriter(w, f, export.Session{
+		ID: info.ID, Title: info.Title, Model: info.Model, Turns: info.TurnCount, CreatedAt: info.CreatedAt.UTC(), UpdatedAt: info.UpdatedAt.UTC(),
+	})
+	if err := c.eachMessage(ctx, app, info.ID, out.Message); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// writeNew makes a file that was not there, whole or not at all.
+func writeNew(path string, write func(io.Writer) error) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	return errors.Join(write(f), f.Sync(), f.Close())
+}

@@ -1,0 +1,281 @@
+// Package export writes a session for readers outside of the program: as Markdown, as JSON, or as one HTML file that needs nothing
+// else. A Writer takes the messages one by one, so that a session of any length passes through; what came from models, tools and
+// the user is data in all three: nothing in it becomes a tag or ends a block.
+package export
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+	"vitrine/ui/paint"
+)
+
+// Format is what a session is written as.
+type Format string
+
+// The formats.
+const (
+	Markdown Format = "md"
+	JSON     Format = "json"
+	HTML     Format = "html"
+)
+
+// Formats lists the formats, the default first.
+func Formats() []Format { return []Format{Markdown, JSON, HTML} }
+
+// ParseFormat knows a format by its name or a usual other one.
+func ParseFormat(name string) (Format, error) {
+	switch strings.ToLower(strings.TrimPrefix(name, ".")) {
+	case "", "md", "markdown":
+		return Markdown, nil
+	case "json":
+		return JSON, nil
+	case "html", "htm":
+		return HTML, nil
+	}
+	return "", fmt.Errorf("%q is no format; there are md, json and html", name)
+}
+
+// Session is what is said of a session before its messages.
+type Session struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Model     string    `json:"model,omitempty"`
+	Turns     int       `json:"turns"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// message is one message in JSON.
+type message struct {
+	N          int64          `json:"n"`
+	Kind       llm.Kind       `json:"kind"`
+	Role       llm.Role       `json:"role"`
+	Content    string         `json:"content"`
+	ToolCalls  []llm.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+	Tool       string         `json:"tool,omitempty"`
+	Partial    bool           `json:"partial,omitempty"`
+	CreatedAt  time.Time      `json:"created_at"`
+}
+
+// Writer writes one session. Close ends it; a Writer that is not closed leaves half a document. It is used by one goroutine.
+type Writer struct {
+	out    *bufio.Writer
+	format Format
+	turn   int
+	count  int
+	err    error
+}
+
+// NewWriter begins a session in a format.
+func NewWriter(w io.Writer, f Format, s Session) *Writer {
+	out := &Writer{out: bufio.NewWriter(w), format: f}
+	s.Title = paint.CleanLine(s.Title)
+	if s.Title == "" {
+		s.Title = s.ID
+	}
+	switch f {
+	case JSON:
+		head, err := json.Marshal(s)
+		out.err = err
+		out.print(`{"session":%s,"messages":[`, escapeHidden(string(head)))
+	case HTML:
+		out.print(htmlHead, escape(s.Title), escape(s.Title), escape(facts(s)))
+	default:
+		out.print("# %s\n\n%s\n", inline(s.Title), inline(facts(s)))
+	}
+	return out
+}
+
+func facts(s Session) string {
+	model := ""
+	if s.Model != "" {
+		model = ", model " + s.Model
+	}
+	turns := "1 turn"
+	if s.Turns != 1 {
+		turns = fmt.Sprintf("%d turns", s.Turns)
+	}
+	const layout = "2006-01-02 15:04"
+	return fmt.Sprintf("Session %s%s, %s, %s to %s UTC", s.ID, model, turns, s.CreatedAt.UTC().Format(layout), s.UpdatedAt.UTC().Format(layout))
+}
+
+func (w *Writer) print(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format, args...)
+	}
+}
+
+// Message writes the next message.
+func (w *Writer) Message(m runtime.MessageRow) error {
+	if m.Kind == llm.KindUser {
+		w.turn++
+	}
+	w.count++
+	switch w.format {
+	case JSON:
+		w.json(m)
+	case HTML:
+		w.html(m)
+	default:
+		w.markdown(m)
+	}
+	return w.err
+}
+
+// Close ends the document.
+func (w *Writer) Close() error {
+	switch w.format {
+	case JSON:
+		w.print("\n]}\n")
+	case HTML:
+		w.print("</main>\n</html>\n")
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return w.out.Flush()
+}
+
+func (w *Writer) json(m runtime.MessageRow) {
+	line, err := json.Marshal(message{
+		N: m.N, Kind: m.Kind, Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, Tool: m.ToolName,
+		Partial: m.Partial, CreatedAt: m.CreatedAt.UTC(),
+	})
+	if w.err == nil {
+		w.err = err
+	}
+	comma := ","
+	if w.count == 1 {
+		comma = ""
+	}
+	w.print("%s\n%s", comma, escapeHidden(string(line)))
+}
+
+// escapeHidden writes what a terminal may obey, and JSON lets stand in a string, as \u escapes: the value stays the same.
+func escapeHidden(s string) string {
+	hidden := func(r rune) bool {
+		return r >= 0x7f && r < 0xa0 || r == '\u061c' || r == '\u200e' || r == '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+	}
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func (w *Writer) markdown(m runtime.MessageRow) {
+	text := paint.CleanSource(m.Content)
+	switch m.Kind {
+	case llm.KindUser:
+		w.print("\n## Turn %d\n\n%s\n", w.turn, quote(text))
+	case llm.KindTool:
+		w.print("\n`%s` gave\n\n%s", code(m.ToolName), fenced("json", text))
+	case llm.KindNotice:
+		w.print("\n*Note to the model:* %s\n", inline(text))
+	default:
+		if strings.TrimSpace(text) != "" {
+			w.print("\n%s\n", closed(text))
+		}
+		for _, c := range m.ToolCalls {
+			w.print("\nCalled `%s` with\n\n%s", code(c.Name), fenced("json", paint.CleanSource(c.Arguments)))
+		}
+	}
+	if m.Partial {
+		w.print("\n*(cut)*\n")
+	}
+}
+
+// quote makes a text a block of its own, whatever it holds.
+func quote(text string) string {
+	return "> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> ")
+}
+
+// closed keeps a text's Markdown to itself: a block of code that it leaves open is ended, and a row that would begin raw HTML is
+// text, so that neither swallows what comes after.
+func closed(text string) string {
+	open := ""
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		trimmed := strings.TrimLeft(row, " ")
+		if open == "" && len(row)-len(trimmed) < 4 && beginsHTML(trimmed) {
+			rows[i] = row[:len(row)-len(trimmed)] + "\\" + trimmed
+			continue
+		}
+		for _, mark := range []string{"`", "~"} {
+			n := len(trimmed) - len(strings.TrimLeft(trimmed, mark))
+			switch {
+			case n < 3:
+			case open == "":
+				open = strings.Repeat(mark, n)
+			case open[:1] == mark && n >= len(open) && strings.TrimSpace(trimmed[n:]) == "":
+				open = ""
+			}
+		}
+	}
+	text = strings.Join(rows, "\n")
+	if open == "" {
+		return text
+	}
+	return strings.TrimRight(text, "\n") + "\n" + open
+}
+
+// beginsHTML says that a row begins like a tag, a comment or a declaration.
+func beginsHTML(row string) bool {
+	if len(row) < 2 || row[0] != '<' {
+		return false
+	}
+	c := row[1]
+	return c == '/' || c == '!' || c == '?' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// fenced is a block of code whose fence is longer than any in the text.
+func fenced(language, text string) string {
+	n := 3
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		n = max(n, len(run)+1)
+	}
+	fence := strings.Repeat("`", n)
+	return fence + language + "\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
+}
+
+// inline is text in which nothing is markup.
+func inline(text string) string {
+	var b strings.Builder
+	for _, r := range paint.CleanLine(text) {
+		if strings.ContainsRune("\\`*_{}[]<>#|~!", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// code is text that can stand between two backquotes.
+func code(text string) string { return strings.ReplaceAll(paint.CleanLine(text), "`", "'") }
+
+// Names gives a file name for a session in a format: its id, with what no file system takes replaced.
+func Names(id string, f Format) string {
+	safe := strings.Map(func(r rune) rune {
+		if slices.Contains([]rune(`/\:*?"<>| `), r) || r < ' ' {
+			return '_'
+		}
+		return r
+	}, id)
+	return strings.TrimLeft(safe, ".-") + "." + string(f)
+}
