@@ -39,9 +39,10 @@ func TestNothingMovesWhileTheRunWaits(t *testing.T) {
 		if frames != 0 {
 			t.Errorf("%s: %d frames in a minute in which nothing happens", name, frames)
 		}
-		if d.status() != before {
+		if d.press("pgup"); d.status() != before { // what is drawn anew has the same time
 			t.Errorf("%s: %q becomes %q", name, before, d.status())
 		}
+		d.pass(time.Second)
 		if _, on := d.sim.Next(); on {
 			t.Errorf("%s: a timer runs", name)
 		}
