@@ -45,6 +45,10 @@ func Collect(chunks iter.Seq2[Chunk, error]) (Reply, error) {
 			r.Retries = append(r.Retries, *c.Retry)
 			continue
 		}
+		if c.Void {
+			reasoning.WriteString(text.String())
+			text.Reset()
+		}
 		text.WriteString(c.Text)
 		reasoning.WriteString(c.Reasoning)
 		if d := c.Done; d != nil {

@@ -18,6 +18,7 @@ const (
 	ErrAuth      ErrorKind = "auth"      // 401, 403
 	ErrNotFound  ErrorKind = "not_found" // 404: no such model or path
 	ErrContext   ErrorKind = "context"   // the prompt is too long for the model
+	ErrNoTools   ErrorKind = "no_tools"  // the model cannot be given tools here
 	ErrRejected  ErrorKind = "rejected"  // any other 4xx
 	ErrServer    ErrorKind = "server"    // 5xx, or an error inside a stream
 	ErrProtocol  ErrorKind = "protocol"  // an answer that is no chat completion

@@ -117,6 +117,8 @@ type Chunk struct {
 	// Text and Reasoning are deltas, valid UTF-8.
 	Text      string
 	Reasoning string
+	// Void tells that what was yielded as text before was reasoning, which only turned out now.
+	Void bool
 	// CallDelta tells that a call grew, for the screen only; the calls to run are in Done.
 	CallDelta *CallDelta
 	// Retry tells that the client waits before it tries again. What was yielded before it is void.

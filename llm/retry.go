@@ -131,7 +131,7 @@ func (r *retry) plan(attempt int, err error) (time.Duration, error) {
 // make a wrong key or a prompt that is too long right by waiting.
 func curable(e *Error) bool {
 	switch e.Kind {
-	case ErrQuota, ErrAuth, ErrNotFound, ErrContext, ErrTooLarge, ErrExhausted:
+	case ErrQuota, ErrAuth, ErrNotFound, ErrContext, ErrNoTools, ErrTooLarge, ErrExhausted:
 		return false
 	case ErrRejected:
 		return e.Retryable && (e.Status == http.StatusConflict || e.Status == http.StatusTooEarly)

@@ -123,6 +123,12 @@ func (r *run) deliver(st *stream, c llm.Chunk) {
 		st.text.WriteString(c.Text)
 		r.text = st.text.String()
 		r.tell(trace.DeltaData{Kind: "text", Text: c.Text})
+	case c.Void:
+		thought := st.text.String()
+		st.text.Reset()
+		r.text = ""
+		r.tell(trace.DeltaData{Kind: "text", Reset: true})
+		r.tell(trace.DeltaData{Kind: "reasoning", Text: thought})
 	case c.Reasoning != "":
 		r.tell(trace.DeltaData{Kind: "reasoning", Text: c.Reasoning})
 	case c.CallDelta != nil:
@@ -272,8 +278,14 @@ func modelFailure(e *llm.Error) *trace.ErrorData {
 		f.Message, f.Todo = "the server's limit is reached", "wait, or /model changes the model; /retry sends it again"
 	case llm.ErrNotFound:
 		f.Message, f.Todo = "the server does not know this model or path", "/model changes the model; check OPENAI_BASE_URL"
+	case llm.ErrNoTools:
+		f.Message = "this model cannot be given tools there"
+		f.Todo = "--protocol json or react (AGENT_PROTOCOL) gives it the tools as text; /model changes the model"
 	case llm.ErrRejected:
 		f.Message = "the server refused the request"
+		if !e.Retryable { // as it is it is refused again
+			f.Todo = "LLM_PROFILE changes how the server is spoken to, --protocol how tools are called; /model changes the model"
+		}
 	}
 	return f
 }

@@ -159,6 +159,9 @@ func (f *folder) ask(req llm.Request) (string, error) {
 			w := chunk.Retry
 			f.s.eng.cfg.Bus.Publish(f.event(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status}))
 			f.show(trace.DeltaData{Kind: "summary", ID: f.id, Reset: true})
+		case chunk.Void:
+			text.Reset()
+			f.show(trace.DeltaData{Kind: "summary", ID: f.id, Reset: true})
 		case chunk.Text != "":
 			if text.Len()+len(chunk.Text) > maxSummaryBytes {
 				return "", &llm.Error{Kind: llm.ErrTooLarge, Message: "the summary is longer than 64 KiB"}

@@ -25,7 +25,8 @@ func TestModelFailuresAreExplained(t *testing.T) {
 		llm.ErrQuota:    {"limit", "/model"},
 		llm.ErrRate:     {"limit", "/retry"},
 		llm.ErrNotFound: {"model", "/model"},
-		llm.ErrRejected: {"refused", "/retry"},
+		llm.ErrRejected: {"refused the request", "LLM_PROFILE"},
+		llm.ErrNoTools:  {"cannot be given tools", "--protocol json or react"},
 		llm.ErrServer:   {"did not answer", "/retry"},
 	}
 	for kind, want := range tests {
@@ -34,6 +35,9 @@ func TestModelFailuresAreExplained(t *testing.T) {
 		d := b.named(trace.Error)[0].Data.(trace.ErrorData)
 		if !strings.Contains(d.Message, want[0]) || !strings.Contains(d.Todo, want[1]) || !strings.Contains(d.Why, "what the server") {
 			t.Errorf("%s: %+v", kind, d)
+		}
+		if never := kind == llm.ErrRejected || kind == llm.ErrNoTools; never && strings.Contains(d.Todo, "/retry") {
+			t.Errorf("%s: it says to send again what is refused again: %s", kind, d.Todo)
 		}
 		if strings.ContainsRune(d.Why, 0x1b) {
 			t.Errorf("%s: control characters in %q", kind, d.Why)
@@ -54,6 +58,47 @@ func TestSilenceIsToldApart(t *testing.T) {
 		d := b.named(trace.Error)[0].Data.(trace.ErrorData)
 		if strings.Contains(d.Message, "fell silent") != silent || strings.Contains(d.Todo, "LLM_TIMEOUT_SECONDS") != silent {
 			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// B107: thinking that only its end tells of is no part of the answer: not of what is stored, nor of what is shown last.
+func TestB107ThinkingWithoutBeginning(t *testing.T) {
+	b, _, evs := served(t, nil, llmtest.Answer("I should add 1 and 1.\n</think>\n\nIt is 2."))
+	if err := b.eng.Submit(t.Context(), "s", "go"); err != nil {
+		t.Fatal(err)
+	}
+	text, thought := "", ""
+	for ev := range evs {
+		switch d := ev.Data.(type) {
+		case trace.DeltaData:
+			switch {
+			case d.Kind == "reasoning":
+				thought += d.Text
+			case d.Kind == "text" && d.Reset:
+				text = ""
+			case d.Kind == "text":
+				text += d.Text
+			}
+		case trace.AnswerData:
+			if d.Text != "It is 2." {
+				t.Errorf("the answer is %q", d.Text)
+			}
+		case trace.LLMCallData:
+			if strings.Contains(d.Text, "should") {
+				t.Errorf("the trace has %q", d.Text)
+			}
+		}
+		if ev.Name == trace.RunEnd {
+			break
+		}
+	}
+	if text != "It is 2." || !strings.Contains(thought, "I should add") {
+		t.Errorf("shown %q, thought %q", text, thought)
+	}
+	for _, m := range b.messages("s") {
+		if strings.Contains(m.Content, "should") {
+			t.Errorf("the history has %q", m.Content)
 		}
 	}
 }

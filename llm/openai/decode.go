@@ -88,6 +88,8 @@ type decoder struct {
 	size            int
 	seen            bool // a chunk was decoded
 	told            bool // something was told since the event began
+	choiceAt        int  // the number of the choice that is read
+	chosen          bool // it is known
 	stray           []byte
 	multi           bool // stray is more than one line
 	alien           bool // there was JSON that belongs to no event
@@ -135,7 +137,7 @@ func (d *decoder) begin() {
 	if d.request == nil {
 		d.request = &llm.Request{}
 	}
-	d.tags.off = !d.dialect.ThinkTags
+	d.tags.off, d.tags.early = !d.dialect.ThinkTags, d.dialect.StartsThinking
 	d.leaks.parse = d.dialect.TextCalls == profile.TextCallsParse && len(d.request.Tools) > 0
 }
 

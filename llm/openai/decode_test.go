@@ -267,7 +267,7 @@ func TestReasons(t *testing.T) {
 		"upper case":           {stream(llmtest.Finish("STOP")), "stop", 0},
 		"reason is a number":   {data(`{"choices":[{"delta":{"content":"x"},"finish_reason":7}]}`, "[DONE]"), "", 0},
 		"text after the end":   {stream(llmtest.Finish("stop"), llmtest.Text("x")), "stop", 0},
-		"second choice is not": {data(`{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, end), "stop", 0},
+		"second choice is not": {data(`{"choices":[{"index":0,"delta":{"content":"x"}}]}`, `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, end), "stop", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := whole(t, c.in)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type fault struct {
 	status  int    // an HTTP status inside the body
 	told    bool   // the body had a shape that only errors have
 	large   bool   // the request was large enough to be too long
+	tools   bool   // the request had tools, and nothing else that servers refuse in the same words
 	after   time.Duration
 }
 
@@ -94,6 +96,16 @@ func (f *fault) object(m map[string]any, depth int) {
 			f.message = strings.TrimSpace(f.message + ": " + parseFault([]byte(s)).message)
 		}
 	}
+	if list, ok := m["details"].([]any); ok { // Google names a wait there
+		for _, one := range list {
+			if d, ok := one.(map[string]any); ok && f.after == 0 {
+				s, _ := d["retryDelay"].(string)
+				if wait, err := time.ParseDuration(s); err == nil {
+					f.after = boundWait(wait.Seconds())
+				}
+			}
+		}
+	}
 	if s, ok := m["param"].(string); ok && f.param == "" {
 		f.param = s
 	}
@@ -155,16 +167,26 @@ const longWait = time.Hour
 func (f fault) kind(status int) (llm.ErrorKind, bool) {
 	words := strings.ToLower(f.message)
 	switch {
+	case status == http.StatusForbidden && hasAny(f.code+" "+words, "unsupported_country", "country, region", "not supported in your", "not available in your"):
+		return llm.ErrRejected, false // no key changes that
 	case status == http.StatusUnauthorized, status == http.StatusForbidden && !tooLong(words, f.code):
 		return llm.ErrAuth, false
+	case f.tools && refusesTools(words, f.code, f.param):
+		return llm.ErrNoTools, false
 	case status == http.StatusPaymentRequired:
 		return llm.ErrQuota, false
+	case status == http.StatusTooManyRequests && (tooLong(words, f.code) || hasAny(words, "request too large")):
+		return llm.ErrContext, false // alone it is above what is given in a minute
 	case status == http.StatusTooManyRequests, status == 0 && hasAny(f.code, "rate_limit", "too_many_requests", "throttl"):
-		if hasAny(f.code, "insufficient_quota", "quota_exceeded", "billing") || hasAny(words, quotaWords...) {
+		named := f.after > 0 || waitInText(f.message) > 0 // then it passes, whatever it is called
+		if hasAny(f.code, "insufficient_quota", "quota_exceeded", "billing") || hasAny(words, quotaWords...) && !named {
 			return llm.ErrQuota, false
 		}
 		return llm.ErrRate, true
-	case hasAny(words, "too many tokens, please wait"):
+	case hasAny(words, "too many tokens") && hasAny(words, "wait"): // of a minute or of a day, not of this request
+		if hasAny(words, "per day", "daily") {
+			return llm.ErrQuota, false
+		}
 		return llm.ErrRate, true
 	case tooLong(words, f.code), f.message == "" && (status == http.StatusRequestEntityTooLarge || status == http.StatusBadRequest && f.large):
 		return llm.ErrContext, false
@@ -207,6 +229,17 @@ func tooLong(words, code string) bool {
 			"maximum prompt length", "prompt too long", "input is too long", "reduce the length of the messages",
 			"exceeds the maximum number of tokens", "exceeded model token limit", "greater than the context length",
 			"longer than the model's context length", "no user query found", "exceeds the model's context", "request too large for model")
+}
+
+var noTools = []*regexp.Regexp{
+	regexp.MustCompile(`(?:not|n't|no) (?:support|accept|allow|have)(?:s|ed|ing)? (?:any |native )?(?:tools?|functions?)(?: use|[ -]?call(?:s|ing)?)?(?:[^\w-]|$)`),
+	regexp.MustCompile(`(?:^|[^\w])(?:tools?|functions?)(?: use|[ -]?call(?:s|ing)?)?['"` + "`" + `]? (?:is|are) (?:not (?:supported|available|enabled)|unsupported)`),
+	regexp.MustCompile(`no endpoints found that support tool|(?:has|have) no tool calls|tools param requires|--enable-auto-tool-choice`),
+}
+
+// refusesTools says whether an error means that the model cannot be given tools here. It is asked for requests that have some.
+func refusesTools(words, code, param string) bool {
+	return param == "tools" && unsupported(words, code) || slices.ContainsFunc(noTools, func(re *regexp.Regexp) bool { return re.MatchString(words) })
 }
 
 func hasAny(s string, words ...string) bool {

@@ -25,13 +25,15 @@ type habits struct {
 	Role      profile.Role      `json:"role,omitempty"`
 	Limit     profile.Limit     `json:"limit,omitempty"`
 	Reasoning profile.Reasoning `json:"reasoning,omitempty"`
+	// CallIDs replaces what the profile says.
+	CallIDs profile.CallIDs `json:"call_ids,omitempty"`
 	// Settled says that Reasoning was refused both ways, so that no other way is tried any more.
 	Settled bool `json:"settled,omitempty"`
 }
 
 // empty says whether nothing was learned.
 func (h habits) empty() bool {
-	return len(h.Dropped) == 0 && h.Role == "" && h.Limit == "" && h.Reasoning == "" && !h.Settled
+	return len(h.Dropped) == 0 && h.Role == "" && h.Limit == "" && h.Reasoning == "" && h.CallIDs == "" && !h.Settled
 }
 
 // with gives h with what o has over it.
@@ -47,6 +49,9 @@ func (h habits) with(o habits) habits {
 	}
 	if o.Reasoning != "" {
 		h.Reasoning = o.Reasoning
+	}
+	if o.CallIDs != "" {
+		h.CallIDs = o.CallIDs
 	}
 	h.Settled = h.Settled || o.Settled
 	return h
@@ -85,6 +90,13 @@ func (d dialect) reasoning() profile.Reasoning {
 	return d.Reasoning
 }
 
+func (d dialect) callIDs() profile.CallIDs {
+	if d.learned.CallIDs != "" {
+		return d.learned.CallIDs
+	}
+	return d.CallIDs
+}
+
 // lesson is what a refusal taught: the habits to add, whether they hold for all models of the endpoint, and in a few words
 // what is done from now on.
 type lesson struct {
@@ -97,10 +109,13 @@ type lesson struct {
 
 // adapt gives what a refusal teaches, and whether it taught anything: then the request is worth sending again.
 func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
-	if e.Kind != llm.ErrRejected || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+	words := strings.ToLower(f.message)
+	switch {
+	case e.Kind == llm.ErrRejected && (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity):
+	case e.Kind == llm.ErrServer && (e.Status == http.StatusInternalServerError || e.Status == http.StatusNotImplemented) && unsupported(words, f.code):
+	default:
 		return lesson{}, false
 	}
-	words := strings.ToLower(f.message)
 	names := func(param string) bool {
 		return strings.HasPrefix(f.param, param) || strings.Contains(words, param)
 	}
@@ -125,6 +140,8 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 		}
 	case d.systemRole() == profile.RoleDeveloper && names("developer"):
 		return lesson{habits: habits{Role: profile.RoleSystem}, endpoint: true, what: "instructions have the role system"}, true
+	case d.callIDs() != profile.IDsAlnum9 && hasAny(words, "tool call id", "tool_call_id") && hasAny(words, "length of 9"):
+		return lesson{habits: habits{CallIDs: profile.IDsAlnum9}, what: "calls have ids of nine letters and digits"}, true
 	case req.Temperature != nil && d.Temperature && d.sends(fieldTemperature) && names(fieldTemperature):
 		return drop(fieldTemperature, false)
 	case req.MaxTokens > 0 && d.limit() != profile.LimitNone && unsupported(words, f.code) && (names("max_tokens") || names("max_completion_tokens")):
@@ -188,7 +205,7 @@ func (d dialect) otherLimit() lesson {
 // unsupported tells a parameter that a server does not know from one whose value it does not like.
 func unsupported(words, code string) bool {
 	return hasAny(code, "unsupported", "unknown_parameter") ||
-		hasAny(words, "unsupported", "not support", "unknown", "unrecogni", "not permitted", "not allowed", "unexpected", "use 'max_completion_tokens'")
+		hasAny(words, "unsupported", "not support", "unknown", "unrecogni", "not permitted", "not allowed", "unexpected", "use 'max_completion_tokens'", "cannot use")
 }
 
 // hasReasoning says whether the request holds reasoning that could go back.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"vitrine/llm/profile"
 )
 
 // Bounds of what is remembered. What is older is asked anew, since servers are updated.
@@ -105,6 +107,9 @@ func (h habits) words() []string {
 	}
 	if h.Reasoning != "" {
 		out = append(out, "reasoning: "+string(h.Reasoning))
+	}
+	if h.CallIDs == profile.IDsAlnum9 {
+		out = append(out, "ids of calls: nine letters and digits")
 	}
 	return out
 }

@@ -260,7 +260,7 @@ func (b *builder) id(id string) string {
 
 // form gives an id the form that the server wants, the same one each time.
 func (b *builder) form(id string) string {
-	if b.dialect.CallIDs == profile.IDsAlnum9 {
+	if b.dialect.callIDs() == profile.IDsAlnum9 {
 		return alnum9(id)
 	}
 	return wireID(id)

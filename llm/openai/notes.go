@@ -95,8 +95,12 @@ func (d *decoder) notes(calls []llm.ToolCall) (out []llm.Note) {
 		}
 		out = append(out, d.dialect.note(noteToolText, message, "the text holds "+found+", which the server should have taken out"))
 	}
-	if d.tags.split || d.tags.stray {
-		out = append(out, d.dialect.note(noteThinkText, "the server returned reasoning as text", "the text holds "+thinkOpen+" or "+thinkClose))
+	if d.tags.split || d.tags.stray || d.tags.told {
+		n := d.dialect.note(noteThinkText, "the server returned reasoning as text", "the text holds "+thinkOpen+" or "+thinkClose)
+		if d.tags.stray {
+			n.Todo = strings.TrimPrefix(n.Todo+"; or set starts_thinking = true in this endpoint's profile", "; ")
+		}
+		out = append(out, n)
 	}
 	if f := llm.Finish(d.finish); f != llm.FinishLength {
 		for _, c := range calls {

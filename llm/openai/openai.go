@@ -246,13 +246,23 @@ func (x *exchange) refused(resp *http.Response) error {
 	defer stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStray)) // a part of an error says more than none
 	f := parseFault(body)
-	f.after, f.large = retryAfter(resp.Header, time.Now()), x.size > largeRequest
+	if after := retryAfter(resp.Header, time.Now()); after > 0 {
+		f.after = after
+	}
+	f.large, f.tools = x.size > largeRequest, x.aboutTools(f)
 	if to := resp.Header.Get("Location"); resp.StatusCode < 400 && to != "" {
 		f.message = "the server redirects to " + to + "; set the base URL to where it really is"
 	}
 	e := f.err(resp.StatusCode, x.client.clean)
 	x.sign(e)
 	return &refusal{what: e, fault: f}
+}
+
+// aboutTools says whether a refusal may be one of the tools: there are some, and no form of the reply that it speaks of.
+func (x *exchange) aboutTools(f fault) bool {
+	words := strings.ToLower(f.message)
+	names := func(word string) bool { return strings.Contains(words, word) }
+	return len(x.request.Tools) > 0 && (x.dialect.format(x.request) == "" || !refusesFormat(names))
 }
 
 // fail makes the error of a request that got no whole reply.

@@ -10,7 +10,7 @@ import (
 // nothing else that says anything. It reads the bytes once and keeps only the piece. Everything else it leaves to chunk, so
 // that what both make of an event is the same; a test and a fuzz test compare them. It reports whether it took the event in.
 func (d *decoder) quick(data []byte) (taken bool, err error) {
-	if !d.seen || d.slow || d.text.high != 0 || d.reasoning.high != 0 {
+	if !d.seen || d.slow || d.choiceAt != 0 || d.text.high != 0 || d.reasoning.high != 0 {
 		return false, nil
 	}
 	q := &d.scan

@@ -10,9 +10,12 @@ import (
 	"vitrine/llm"
 )
 
-// choice takes in one choice. Only the first alternative is asked for and read.
+// choice takes in one choice. Only one alternative is asked for, and the first that comes is read, whatever its number.
 func (d *decoder) choice(c *wireChoice) error {
-	if c.Index != 0 {
+	if !d.chosen {
+		d.choiceAt, d.chosen = c.Index, true
+	}
+	if c.Index != d.choiceAt {
 		return nil
 	}
 	if meansError(c.Error) {
@@ -151,6 +154,12 @@ func (d *decoder) say(s string) error {
 
 // sort tells reasoning and text that were told apart.
 func (d *decoder) sort(reasoning, text string) error {
+	if d.tags.void {
+		d.tags.void, d.said = false, 0
+		if err := d.out(llm.Chunk{Void: true}); err != nil {
+			return err
+		}
+	}
 	if reasoning != "" {
 		if err := d.out(llm.Chunk{Reasoning: reasoning}); err != nil {
 			return err
@@ -225,7 +234,7 @@ func signed(list []llm.ToolCall) bool {
 // rest tells what was held back of the text: half a character, the beginning of a tag, a call that a server left in it.
 func (d *decoder) rest() error {
 	reasoning, text := d.tags.add(d.text.flush())
-	more, end := d.tags.flush()
+	more, end := d.tags.flush(llm.Finish(d.finish) != llm.FinishLength)
 	if err := d.sort(reasoning+more, text+end); err != nil {
 		return err
 	}

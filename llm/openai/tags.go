@@ -9,14 +9,25 @@ const (
 )
 
 // tags splits text that begins with <think> into reasoning and text. A tag that is cut by the end of a delta is held back
-// until the next one tells what it is.
+// until the next one tells what it is. An end without a beginning makes reasoning of what was taken for text before it.
 type tags struct {
 	off    bool
 	state  tagState
 	held   string
 	split  bool // there was reasoning
 	stray  bool // an end without a beginning came
-	before string
+	void   bool // all text until here was reasoning; who reads it puts it back
+	spoken bool // a beginning came in the middle of an answer
+	told   bool // and an end behind it
+
+	// early says that a reply begins with reasoning although no tag says so; all is what came of it, in case it never ends.
+	early bool
+	all   strings.Builder
+
+	// Where the text stands: an end in a fence or behind a quote is only spoken of.
+	last  byte
+	ticks int
+	fence bool
 }
 
 type tagState int
@@ -33,11 +44,14 @@ func (t *tags) add(s string) (reasoning, text string) {
 	if t.off {
 		return "", s
 	}
-	if t.state == tagText {
-		t.look(s)
-		return "", s
-	}
 	s, t.held = t.held+s, ""
+	if t.state == tagText {
+		return t.look(s)
+	}
+	if t.state == tagStart && t.early && !strings.HasPrefix(thinkOpen, strings.TrimLeft(s, " \t\r\n")) {
+		t.state = tagInside
+		s = strings.TrimPrefix(strings.TrimLeft(s, " \t\r\n"), thinkOpen)
+	}
 	if t.state == tagStart {
 		trimmed := strings.TrimLeft(s, " \t\r\n")
 		switch {
@@ -48,8 +62,7 @@ func (t *tags) add(s string) (reasoning, text string) {
 			return "", ""
 		default:
 			t.state = tagText
-			t.look(s)
-			return "", s
+			return t.look(s)
 		}
 	}
 	if t.state == tagInside {
@@ -57,9 +70,10 @@ func (t *tags) add(s string) (reasoning, text string) {
 		if i < 0 {
 			keep := partOf(s, thinkClose)
 			t.held = s[len(s)-keep:]
-			return s[:len(s)-keep], ""
+			return t.note(s[:len(s)-keep]), ""
 		}
-		reasoning, s, t.state = s[:i], s[i+len(thinkClose):], tagAfter
+		reasoning, s, t.state, t.early = s[:i], s[i+len(thinkClose):], tagAfter, false
+		t.all.Reset()
 	}
 	if text = strings.TrimLeft(s, " \t\r\n"); text != "" {
 		t.state = tagText
@@ -67,24 +81,80 @@ func (t *tags) add(s string) (reasoning, text string) {
 	return reasoning, text
 }
 
-// look finds an end without a beginning in an answer, also one that is cut into two deltas.
-func (t *tags) look(s string) {
-	if t.stray {
-		return
+// note keeps what came of early reasoning.
+func (t *tags) note(s string) string {
+	if t.early {
+		t.all.WriteString(s)
 	}
-	if t.before == "" && strings.IndexByte(s, '<') < 0 {
-		return
-	}
-	joined := t.before + s
-	t.stray = strings.Contains(joined, thinkClose)
-	t.before = joined[len(joined)-partOf(joined, thinkClose):]
+	return s
 }
 
-// flush gives what was held back.
-func (t *tags) flush() (reasoning, text string) {
+// look finds an end without a beginning in an answer. It gives what of s is reasoning and what is text, in this order; void says
+// that all text before s was reasoning too.
+func (t *tags) look(s string) (reasoning, text string) {
+	if t.stray || t.split || strings.IndexByte(s, '<') < 0 {
+		t.walk(s)
+		return "", s
+	}
+	for from := 0; ; {
+		begin, end := strings.Index(s[from:], thinkOpen), strings.Index(s[from:], thinkClose)
+		switch {
+		case begin < 0 && end < 0:
+			keep := max(partOf(s[from:], thinkOpen), partOf(s[from:], thinkClose))
+			t.walk(s[from : len(s)-keep])
+			t.held = s[len(s)-keep:]
+			return "", s[:len(s)-keep]
+		case begin >= 0 && (end < 0 || begin < end):
+			t.spoken = true // it has a beginning, though not where reasoning has it
+			t.walk(s[from : from+begin+len(thinkOpen)])
+			from += begin + len(thinkOpen)
+			continue
+		}
+		t.walk(s[from : from+end])
+		quoted := t.fence || t.last == '`' || t.last == '"' || t.last == '\''
+		from += end
+		if !t.spoken && !quoted {
+			t.stray, t.void = true, true
+			rest := strings.TrimLeft(s[from+len(thinkClose):], " \t\r\n")
+			if rest == "" {
+				t.state = tagAfter
+			}
+			return s[:from], rest
+		}
+		t.walk(s[from : from+len(thinkClose)])
+		from += len(thinkClose)
+		t.told = t.told || t.spoken
+	}
+}
+
+// walk follows where text stands.
+func (t *tags) walk(s string) {
+	if s == "" {
+		return
+	}
+	t.last = s[len(s)-1]
+	if t.ticks == 0 && strings.IndexByte(s, '`') < 0 {
+		return
+	}
+	for i := range len(s) {
+		if s[i] != '`' {
+			t.ticks = 0
+			continue
+		}
+		if t.ticks++; t.ticks == 3 {
+			t.fence = !t.fence
+		}
+	}
+}
+
+// flush gives what was held back. Reasoning that the profile expected and that never ended was the answer, when the reply is whole.
+func (t *tags) flush(whole bool) (reasoning, text string) {
 	held := t.held
 	t.held = ""
 	if t.state == tagInside {
+		if t.early && whole {
+			return held, t.all.String() + held
+		}
 		return held, ""
 	}
 	return "", held

@@ -18,17 +18,22 @@ func splitTags(pieces ...string) (reasoning, text string, split bool) {
 	var tg tags
 	for _, p := range pieces {
 		r, s := tg.add(p)
+		if tg.void {
+			reasoning, text, tg.void = reasoning+text, "", false
+		}
 		reasoning, text = reasoning+r, text+s
 	}
-	r, s := tg.flush()
-	return reasoning + r, text + s, tg.split || tg.stray
+	r, s := tg.flush(true)
+	return reasoning + r, text + s, tg.split || tg.stray || tg.told
 }
 
 func TestTags(t *testing.T) {
 	for in, want := range map[string][3]string{
 		"<think>r</think>t": {"r", "t", "x"}, " \n<think>r</think> \n t": {"r", "t", "x"}, "<think>r": {"r", "", "x"}, "<think>r</thin": {"r</thin", "", "x"}, "<thin": {"", "<thin", ""},
-		"<thinker>": {"", "<thinker>", ""}, "t <think>no</think>": {"", "t <think>no</think>", "x"}, "r</think>t": {"", "r</think>t", "x"}, "": {"", "", ""}, " ": {"", " ", ""},
-		"<think></think>": {"", "", "x"}, "a < b": {"", "a < b", ""}, "<think>a</think>b</think>c": {"a", "b</think>c", "x"}, "<think>a<b</think>c": {"a<b", "c", "x"},
+		"<thinker>": {"", "<thinker>", ""}, "t <think>no</think>": {"", "t <think>no</think>", "x"}, "r</think>t": {"r", "t", "x"}, "": {"", "", ""}, " ": {"", " ", ""},
+		"<think></think>": {"", "", "x"}, "a < b": {"", "a < b", ""},
+		"r</think>": {"r", "", "x"}, "r\n</think>\n\nt </think> u": {"r\n", "t </think> u", "x"}, "the tag `</think>` ends it": {"", "the tag `</think>` ends it", ""}, "say \"</think>\"": {"", "say \"</think>\"", ""},
+		"so:\n```\nx</think>\n```\n": {"", "so:\n```\nx</think>\n```\n", ""}, "a```b```c</think>t": {"a```b```c", "t", "x"}, "`</think>` and r</think>t": {"`</think>` and r", "t", "x"}, "<think>a</think>b</think>c": {"a", "b</think>c", "x"}, "<think>a<b</think>c": {"a<b", "c", "x"},
 	} {
 		for i := range len(in) + 1 {
 			r, s, split := splitTags(in[:i], in[i:])
@@ -38,13 +43,24 @@ func TestTags(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"<think>", "</think>", "<", "/", "think>", "a", " ", "</", "\n"}), 0, 10).Draw(t, "pieces")
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"<think>", "</think>", "<", "/", "think>", "a", " ", "</", "\n", "`", "```", "\""}), 0, 10).Draw(t, "pieces")
 		r, s, split := splitTags(pieces...)
 		r2, s2, split2 := splitTags(strings.Join(pieces, ""))
 		if r != r2 || s != s2 || split != split2 {
 			t.Fatalf("in pieces %q %q %v, as a whole %q %q %v", r, s, split, r2, s2, split2)
 		}
 	})
+	for in, want := range map[string][2]string{"r</think>t": {"r", "t"}, " r</think>\n\n": {"r", ""}, "<think>r</think>t": {"r", "t"}, "t": {"", "t"}, "": {"", ""}, "<thi": {"", "<thi"}, "a </think": {"", "a </think"}} {
+		for i := range len(in) + 1 {
+			tg := tags{early: true}
+			r1, s1 := tg.add(in[:i])
+			r2, s2 := tg.add(in[i:])
+			r3, s3 := tg.flush(true)
+			if got := s1 + s2 + s3; got != want[1] || want[0] != "" && r1+r2+r3 != want[0] {
+				t.Errorf("early, %q | %q: %q, %q, want %q", in[:i], in[i:], r1+r2+r3, got, want)
+			}
+		}
+	}
 	off := tags{off: true}
 	if r, s := off.add("<think>r</think>t"); r != "" || s != "<think>r</think>t" {
 		t.Errorf("%q %q", r, s)

@@ -49,6 +49,7 @@ type rules struct {
 	CachedTokens   []string          `toml:"cached_tokens"`
 	CachedApart    *bool             `toml:"cached_apart"`
 	ThinkTags      *bool             `toml:"think_tags"`
+	StartsThinking *bool             `toml:"starts_thinking"`
 	TextCalls      *TextCalls        `toml:"text_calls"`
 	Protocol       *Protocol         `toml:"protocol"`
 	ContextTokens  *int              `toml:"context_tokens"`
@@ -262,6 +263,7 @@ func (r rules) over(p *Profile) {
 	set(&p.Auth, r.Auth)
 	set(&p.CachedApart, r.CachedApart)
 	set(&p.ThinkTags, r.ThinkTags)
+	set(&p.StartsThinking, r.StartsThinking)
 	set(&p.TextCalls, r.TextCalls)
 	set(&p.Protocol, r.Protocol)
 	set(&p.ContextTokens, r.ContextTokens)

@@ -125,7 +125,9 @@ type Profile struct {
 
 	// ThinkTags says that a reply that begins with <think> has its reasoning there.
 	ThinkTags bool
-	TextCalls TextCalls
+	// StartsThinking says that a reply begins with its reasoning even without <think>, and </think> ends it.
+	StartsThinking bool
+	TextCalls      TextCalls
 	// Protocol is how the model calls tools; empty is native.
 	Protocol Protocol
 	// ContextTokens is the window of the model; 0 is unknown.

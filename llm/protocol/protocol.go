@@ -55,7 +55,7 @@ func (c *client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 				return
 			}
 			text, done := ch.Text, ch.Done
-			if ch.Retry != nil {
+			if ch.Retry != nil || ch.Void {
 				p = newParser(req.Tools)
 			}
 			if ch.Text, ch.Done = "", nil; text == "" && done == nil {

@@ -184,7 +184,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 // errorKinds are the kinds that package llm knows.
 func errorKinds() []llm.ErrorKind {
 	return []llm.ErrorKind{llm.ErrConnect, llm.ErrTimeout, llm.ErrCut, llm.ErrRate, llm.ErrQuota, llm.ErrAuth,
-		llm.ErrNotFound, llm.ErrContext, llm.ErrRejected, llm.ErrServer, llm.ErrProtocol, llm.ErrTooLarge, llm.ErrExhausted}
+		llm.ErrNotFound, llm.ErrContext, llm.ErrNoTools, llm.ErrRejected, llm.ErrServer, llm.ErrProtocol, llm.ErrTooLarge, llm.ErrExhausted}
 }
 
 // step gives the step, or what is wrong with it and under which key.
