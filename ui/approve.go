@@ -129,6 +129,9 @@ func (p *page) outcomeKey(k tea.KeyPressMsg) tea.Cmd {
 		word = runtime.OutcomeAgain
 	case key.Matches(k, keys.GiveUp):
 		return p.settle(false, nil)
+	case key.Matches(k, keys.Whole):
+		c := p.approve.unknown[0]
+		return p.show(dialog.NewText(kindApprove, "RAN, PERHAPS  "+c.Name, approvalText(outcomeData(c)), p.env.dkeys), "")
 	default:
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"vitrine/runtime"
 	"vitrine/tools"
 	"vitrine/trace"
 	"vitrine/ui/line"
@@ -252,26 +253,32 @@ func diffSign(l string) (sign byte, ok bool) {
 	return 0, false
 }
 
-// outcomeRow asks what became of a call.
+// outcomeRow asks what became of a call, under as many rows of its arguments as there is room for.
 func (p *page) outcomeRow(add func([]line.Span, ...line.Span)) {
 	s := p.env.style
 	c := p.approve.unknown[0]
-	more := ""
+	place := "what became of it? "
 	if n := len(p.approve.unknown) + len(p.approve.outcomes); n > 1 {
-		more = fmt.Sprintf("%d of %d ", len(p.approve.outcomes)+1, n)
+		place = fmt.Sprintf("%d of %d ", len(p.approve.outcomes)+1, n)
 	}
 	keys := p.keyRows("")
-	for i, a := range arguments(json.RawMessage(c.Arguments)) {
-		if i == max(min(p.lay.h/3-2-len(keys), 2), 0) {
-			break
-		}
-		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(a.name)+"  "), line.Say(theme.Text, s.Text(a.value))})
+	args := p.seenCall(outcomeData(c)).args
+	room := max(p.lay.h/3-2-len(keys), 0)
+	drawRows(add, args, room)
+	if room == 0 && len(args) > 0 {
+		place = fmt.Sprintf("%d more: v   ", len(args)) + place
 	}
-	if more == "" {
-		more = "what became of it? "
+	asks := s.Text(c.Name) + " ran, perhaps: did it?"
+	if p.lay.w < 60 {
+		asks = s.Text(c.Name) + " ran?"
 	}
-	add([]line.Span{line.Say(theme.Text, "   "+s.Text(c.Name)+" ran, perhaps: did it?")}, line.Say(theme.Faint, more))
+	add([]line.Span{line.Say(theme.Text, "   "+asks)}, line.Say(theme.Faint, place))
 	for _, k := range keys {
 		add(k)
 	}
+}
+
+// outcomeData is a call whose outcome nobody knows as one that is asked about.
+func outcomeData(c runtime.CallRow) trace.ApprovalData {
+	return trace.ApprovalData{ID: c.ID, Tool: c.Name, Effect: string(c.Effect), Arguments: json.RawMessage(c.Arguments)}
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"vitrine/runtime"
 	"vitrine/tools"
 	"vitrine/trace"
 	"vitrine/ui/theme"
@@ -115,5 +117,38 @@ func TestDiffSign(t *testing.T) {
 	}
 	if c.first != 3 || c.head != "head" {
 		t.Errorf("the first change is in row %d, below %q", c.first, c.head)
+	}
+}
+
+// What became of a call is asked with all of its arguments in sight, or with a word on what is not, and the key that shows it all:
+// nobody judges what they cannot see.
+func TestTheOutcomeQuestionShowsAll(t *testing.T) {
+	args := `{"to":"ann","amount":12,"note":"` + strings.Repeat("line after line\\n", 40) + `","from":"the last\u202e one"}`
+	for _, s := range [][2]int{{200, 50}, {80, 24}, {60, 18}, {40, 12}} {
+		d := newDriver(t, s[0], s[1], func(o *Options, f *fake) {
+			f.unknown("s", runtime.CallRow{ID: "c1", RunID: "r", Name: "pay", Arguments: args, Effect: tools.SideEffect, Status: runtime.CallStarted},
+				runtime.CallRow{ID: "c2", RunID: "r", Name: "mail", Arguments: `{"to":"bob"}`, Effect: tools.SideEffect, Status: runtime.CallStarted})
+			o.Session = "s"
+		})
+		d.pass(time.Second)
+		d.sees("pay ran", "1 of 2", "v all")
+		if screen := d.screen(); !strings.Contains(screen, "more rows: v") && !strings.Contains(screen, "more: v") {
+			t.Errorf("%v: it is not said that there is more:\n%s", s, screen)
+		}
+		if s[1] >= 24 {
+			d.sees("to      ann", "amount  12")
+		}
+		d.answer("v")
+		d.sees("RAN, P", "pay has effects", "ann")
+		d.press("G")
+		d.sees("the last<U+202E> one")
+		d.press("esc")
+		d.pass(time.Second)
+		d.answer("y")
+		d.sees("mail ran", "2 of 2")
+		if s[1] >= 18 {
+			d.sees("to  bob")
+			d.seesNot("more: v", "more rows: v")
+		}
 	}
 }

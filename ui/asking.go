@@ -128,7 +128,8 @@ func (p *page) choices() []choice {
 		return []choice{{keys: k.Step, label: "step"}, {keys: k.RunOn, label: "run on"}, {keys: k.Until, label: "run until", short: "until"},
 			{keys: k.Request, label: "all of it", short: "all"}, {keys: k.GiveUp, label: "stop"}, {keys: k.Escape, label: "later"}}
 	case questionOutcome:
-		return []choice{{keys: k.Yes, label: "it ran"}, {keys: k.No, label: "it did not"}, {keys: k.Again, label: "run it again", short: "again"}, {keys: k.GiveUp, label: "give up"}}
+		return []choice{{keys: k.Yes, label: "it ran"}, {keys: k.No, label: "it did not"}, {keys: k.Again, label: "run it again", short: "again"}, {keys: k.GiveUp, label: "give up"},
+			{keys: k.Whole, label: "all"}}
 	case questionResume:
 		return []choice{{keys: k.Yes, label: "resume"}, {keys: k.GiveUp, label: "give up"}}
 	}
