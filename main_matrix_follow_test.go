@@ -31,7 +31,7 @@ func (f *frozen) die(tr *trial) {
 	tr.acked, tr.known, tr.agains = map[int64]told{}, map[string]int{}, map[string]int{}
 	lines := f.out.String()
 	lines = lines[:strings.LastIndexByte(lines, '\n')+1] // half a line says nothing
-	if err := tr.listen(strings.NewReader(lines), blow{}, nil); err != nil {
+	if err := tr.listen(strings.NewReader(lines), blow{}, nil, func() {}); err != nil {
 		f.t.Fatal(err)
 	}
 	if len(tr.acked) == 0 {

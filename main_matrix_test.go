@@ -30,6 +30,8 @@ const (
 	trialWorkers = 4
 	// mostProcesses bounds how many processes one trial may need.
 	mostProcesses = 30
+	// startSlack is what a start on what a killed process left may take beyond twice a plain one.
+	startSlack = 250 * time.Millisecond
 	// startCPU is far above what a start and a turn cost; a start that repairs at length would pass it.
 	startCPU = 5 * time.Second
 )
@@ -66,7 +68,7 @@ type trial struct {
 	// blows gives the one for the i-th process.
 	blows func(i int) blow
 	// cut damages the log after the first kill; lying says that acknowledged commits may have gone with it.
-	cut   func(*trial) error
+	cut   func(*trial) (bool, error)
 	lying bool
 	// list names files for the fault points of each process instead of killing it.
 	list bool
@@ -88,6 +90,7 @@ type exit struct {
 	stderr string
 	took   time.Duration
 	cpu    time.Duration
+	first  time.Duration // until it printed the first event; 0 when it printed none
 }
 
 // start runs the program once, until it ends or the blow falls, and takes what it acknowledged.
@@ -121,11 +124,12 @@ func (tr *trial) start(i int, b blow, args []string) (exit, error) {
 	if b.after > 0 {
 		defer time.AfterFunc(b.after, func() { _ = cmd.Process.Kill() }).Stop()
 	}
-	if err := tr.listen(out, b, cmd.Process); err != nil {
+	var first time.Duration
+	if err := tr.listen(out, b, cmd.Process, func() { first = time.Since(began) }); err != nil {
 		return exit{}, err
 	}
 	_ = cmd.Wait() // the code says it
-	e := exit{code: cmd.ProcessState.ExitCode(), stderr: errs.String(), took: time.Since(began),
+	e := exit{first: first, code: cmd.ProcessState.ExitCode(), stderr: errs.String(), took: time.Since(began),
 		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	if e.took > hangLimit {
 		return e, fmt.Errorf("%v hangs: %s", args, e.stderr)
@@ -136,13 +140,16 @@ func (tr *trial) start(i int, b blow, args []string) (exit, error) {
 // points is the file of the fault points that the i-th process of a counting run passes.
 func (tr *trial) points(i int) string { return filepath.Join(tr.ledger.dir, fmt.Sprint("points", i)) }
 
-// listen takes the events that the program prints. What was printed is acknowledged.
-func (tr *trial) listen(out interface{ Read([]byte) (int, error) }, b blow, p *os.Process) error {
+// listen takes the events that the program prints, and tells of the first one. What was printed is acknowledged.
+func (tr *trial) listen(out interface{ Read([]byte) (int, error) }, b blow, p *os.Process, first func()) error {
 	r := bufio.NewReader(out)
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
 			return nil // its end; half a line says nothing
+		}
+		if n == 1 {
+			first()
 		}
 		var e struct {
 			Seq   *int64
@@ -197,6 +204,7 @@ func (tr *trial) play() (err error) {
 			return err
 		}
 		tr.tally.slowest(e.took)
+		tr.tally.started(e.first, tr.killed > 0)
 		if e.cpu > startCPU {
 			return fmt.Errorf("%v took %s of CPU time", args, e.cpu)
 		}
@@ -374,6 +382,39 @@ type tally struct {
 	mu    sync.Mutex
 	n     map[string]int
 	worst time.Duration
+	// plain are the times to the first event of processes in a new folder, after those of processes that found what a killed one left.
+	plain, after []time.Duration
+}
+
+// started counts a start, of which the first event came after a while; 0 is a process that was killed before.
+func (y *tally) started(first time.Duration, afterKill bool) {
+	if first == 0 {
+		return
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if afterKill {
+		y.after = append(y.after, first)
+	} else {
+		y.plain = append(y.plain, first)
+	}
+}
+
+// late says that starts on what killed processes left take longer than starts in a new folder do in the same run, as a rule or often.
+func (y *tally) late() error {
+	slices.Sort(y.plain)
+	slices.Sort(y.after)
+	if len(y.plain) < 5 || len(y.after) < 5 {
+		return nil
+	}
+	plain := y.plain[len(y.plain)/2]
+	if half := y.after[len(y.after)/2]; half > 2*plain+startSlack {
+		return fmt.Errorf("half of the starts after a kill take %s to their first event, a plain one takes %s", half, plain)
+	}
+	if most := y.after[len(y.after)*9/10]; most > 4*plain+4*startSlack {
+		return fmt.Errorf("a tenth of the starts after a kill take %s to their first event, a plain one takes %s", most, plain)
+	}
+	return nil
 }
 
 func (y *tally) add(what string) { y.addN(what, 1) }
@@ -397,6 +438,10 @@ func (y *tally) String() string {
 	var b strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(y.n)) {
 		fmt.Fprintf(&b, "  %5d  %s\n", y.n[what], what)
+	}
+	if p, a := len(y.plain), len(y.after); p > 0 && a > 0 {
+		fmt.Fprintf(&b, "  first event after %s in the middle of %d plain starts, %s of %d after a kill\n",
+			y.plain[p/2].Round(time.Millisecond), p, y.after[a/2].Round(time.Millisecond), a)
 	}
 	fmt.Fprintf(&b, "  slowest process %s, from its start to its end\n", y.worst.Round(time.Millisecond))
 	return b.String()
@@ -467,6 +512,9 @@ func (m *matrix) end() {
 	m.wg.Wait()
 	if m.t.Failed() {
 		return
+	}
+	if err := m.tally.late(); err != nil {
+		m.t.Errorf("seed %d: %v", m.seed, err)
 	}
 	m.t.Logf("seed %d; lost 0, repeated 0, damaged 0; in numbers:\n%s", m.seed, m.tally.String())
 }

@@ -63,9 +63,10 @@ func (w wal) end(i int) int64 {
 // damage cuts the log as the trial says. What is left must be the beginning of what was there; what was acknowledged and cut
 // off is the disk's fault and not the program's.
 func (tr *trial) damage(before *found) (*found, error) {
-	if err := tr.cut(tr); err != nil {
-		return nil, err
+	if done, err := tr.cut(tr); err != nil || !done {
+		return before, err
 	}
+	tr.tally.add(cutsMade(tr.lying))
 	now, err := look(tr.dir)
 	if err != nil {
 		return nil, fmt.Errorf("after the cut: %w", err)
@@ -107,26 +108,46 @@ func (tr *trial) damage(before *found) (*found, error) {
 	return now, nil
 }
 
-// cutTail cuts within the last transaction: what a machine leaves that stops while it writes it, before anybody was told.
-func cutTail(tr *trial) error {
+// cutsMade counts the cuts of a kind.
+func cutsMade(lying bool) string {
+	if lying {
+		return "logs cut, anywhere"
+	}
+	return "logs cut, in their last transaction"
+}
+
+// truncate cuts the log at a place before its end. It says whether it did: it is shorter now.
+func (w wal) truncate(at int64) (bool, error) {
+	if err := os.Truncate(w.path, at); err != nil {
+		return false, err
+	}
+	info, err := os.Stat(w.path)
+	if err != nil {
+		return false, err
+	}
+	return info.Size() == at && at < w.size, nil
+}
+
+// cutTail cuts within the last transaction: what a machine leaves that stops while it writes it, before anybody was told. There may be
+// nothing to cut.
+func cutTail(tr *trial) (bool, error) {
 	w, err := readWAL(tr.dir)
 	if err != nil {
-		return err
+		return false, err
 	}
 	from, to := w.end(1), w.end(0)
 	if to <= from {
-		return nil // nothing is in the log
+		return false, nil // nothing is in the log
 	}
-	tr.tally.add("logs cut in their last transaction")
-	return os.Truncate(w.path, from+tr.rng.Int64N(to-from))
+	return w.truncate(from + tr.rng.Int64N(to-from))
 }
 
 // cutAnywhere cuts at a random place, at the end of a frame, in a frame's head, or in the log's own: what a disk leaves that
 // said it had written and had not.
-func cutAnywhere(tr *trial) error {
+func cutAnywhere(tr *trial) (bool, error) {
 	w, err := readWAL(tr.dir)
 	if err != nil || w.size == 0 {
-		return err
+		return false, err
 	}
 	frames := (w.size - walHeader) / w.frame
 	at, kind := tr.rng.Int64N(w.size), "anywhere"
@@ -143,8 +164,8 @@ func cutAnywhere(tr *trial) error {
 			at, kind = tr.rng.Int64N(walHeader), "in the log's head"
 		}
 	}
-	tr.tally.add("logs cut " + kind)
-	return os.Truncate(w.path, at)
+	tr.tally.add("  cut " + kind)
+	return w.truncate(at)
 }
 
 // The log is cut after a kill. In its last transaction, before anybody was told of it: everything holds as after a kill. And at
@@ -163,9 +184,15 @@ func TestCrashMatrixLog(t *testing.T) {
 			all = append(all, p)
 		}
 	}
-	for i := range m.amount(16, 200) {
+	want := m.amount(8, 100) // of each kind
+	for tries, lying := 0, false; tries < 8*want && !t.Failed(); tries++ {
+		if lying = !lying; m.cuts(lying) >= want {
+			if lying = !lying; m.cuts(lying) >= want {
+				break
+			}
+		}
 		from, cut := commits, cutTail
-		if i%2 == 1 {
+		if lying {
 			from, cut = all, cutAnywhere
 		}
 		point := from[rng.IntN(len(from))]
@@ -175,8 +202,20 @@ func TestCrashMatrixLog(t *testing.T) {
 			}
 			return blow{}
 		})
-		tr.cut, tr.lying = cut, i%2 == 1
+		tr.cut, tr.lying = cut, lying
 		m.try("a cut after "+point, tr)
 	}
 	m.end()
+	for _, lying := range []bool{false, true} {
+		if got := m.cuts(lying); got < want && !t.Failed() {
+			t.Errorf("%d %s, want %d", got, cutsMade(lying), want)
+		}
+	}
+}
+
+// cuts is how many logs were cut so far.
+func (m *matrix) cuts(lying bool) int {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	return m.tally.n[cutsMade(lying)]
 }
