@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 	"time"
 
 	"vitrine/llm"
@@ -84,4 +87,53 @@ func BenchmarkBuild(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A request is what Build makes of the whole window, however often requests were made before, and none that was handed out changes.
+func TestMessagesAreBuiltAsOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &session{eng: &Engine{cfg: EngineConfig{System: "system"}}}
+		var n int64
+		var handed, copies [][]llm.Message
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				s.memory = rapid.SampledFrom([]string{"", "memory", "other"}).Draw(t, "memory")
+			case 1: // a fold, or an undo
+				from := rapid.IntRange(0, len(s.window)).Draw(t, "from")
+				window := append(s.window[:0:0], s.window[from:]...)
+				if len(window) > 0 && rapid.Bool().Draw(t, "shortened") {
+					text := "short"
+					window[0].PromptContent = &text
+				}
+				s.window = window
+			default:
+				n++
+				m := MessageRow{N: n, Content: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "content")}
+				switch rapid.IntRange(0, 2).Draw(t, "role") {
+				case 0:
+					m.Role = llm.RoleUser
+				case 1:
+					m.Role = llm.RoleAssistant
+					for range rapid.IntRange(0, 2).Draw(t, "calls") {
+						m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "call"), Arguments: rapid.SampledFrom([]string{"", "{}"}).Draw(t, "args")})
+					}
+				case 2:
+					m.Role, m.ToolCallID = llm.RoleTool, rapid.SampledFrom([]string{"x", "y"}).Draw(t, "answers")
+				}
+				s.window = append(s.window, m)
+			}
+			if rapid.IntRange(0, 2).Draw(t, "asked") > 0 {
+				got := s.messages()
+				want := prompt.Build("system", s.memory, entriesOf(s.window))
+				if d := cmp.Diff(want, got); d != "" {
+					t.Fatal(d)
+				}
+				handed, copies = append(handed, got), append(copies, want)
+			}
+		}
+		if d := cmp.Diff(copies, handed); d != "" {
+			t.Fatalf("a request changed later:\n%s", d)
+		}
+	})
 }

@@ -21,11 +21,10 @@ const unknownToolsMost = 3
 // the rest as pending.
 func (r *run) validate() (Input, error) {
 	r.calls = make([]call, 0, len(r.reply.done.ToolCalls))
-	used := r.usedCallIDs()
 	msg := r.newMessage(llm.KindAssistant, llm.RoleAssistant, r.reply.text)
 	msg.Extra = r.reply.done.Extra
 	for i, tc := range r.reply.done.ToolCalls {
-		tc.ID = uniqueID(tc.ID, r.row.Turn, r.row.Step, i, used)
+		tc.ID = uniqueID(tc.ID, r.row.Turn, r.row.Step, i, r.usesCallID)
 		c := r.prepare(i, tc)
 		r.calls = append(r.calls, c)
 		msg.ToolCalls = append(msg.ToolCalls, llm.ToolCall{ID: tc.ID, Name: c.row.Name, Arguments: c.row.Arguments, Extra: tc.Extra})
@@ -71,30 +70,35 @@ func (r *run) admitFailed(err error) (Input, error) {
 	return "", fmt.Errorf("run %s: gate before a tool: %w", r.row.ID, err)
 }
 
-// usedCallIDs is the set of the wire ids in the window.
-func (r *run) usedCallIDs() map[string]bool {
-	used := map[string]bool{}
-	for _, m := range r.s.window {
-		for _, c := range m.ToolCalls {
-			used[c.ID] = true
+// usesCallID says that a call of the window, or one of this reply that was prepared already, has the wire id.
+func (r *run) usesCallID(id string) bool {
+	for i := range r.calls {
+		if r.calls[i].row.CallID == id {
+			return true
 		}
 	}
-	return used
+	for i := range r.s.window {
+		for j := range r.s.window[i].ToolCalls {
+			if r.s.window[i].ToolCalls[j].ID == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-// uniqueID keeps the provider's id unless it is empty or taken: some servers count from zero in every reply.
-func uniqueID(id string, turn, step, ord int, used map[string]bool) string {
+// uniqueID keeps the provider's id unless it is empty or used: some servers count from zero in every reply.
+func uniqueID(id string, turn, step, ord int, used func(string) bool) string {
 	if id == "" {
 		id = "call"
 	}
 	out := id
-	for n := 0; used[out]; n++ {
+	for n := 0; used(out); n++ {
 		out = fmt.Sprintf("%s_%d_%d_%d", id, turn, step, ord)
 		if n > 0 {
 			out = fmt.Sprintf("%s_%d", out, n)
 		}
 	}
-	used[out] = true
 	return out
 }
 
@@ -158,8 +162,16 @@ func wireName(name string) string {
 
 // answer gives a call its result.
 func (c *call) answer(res tools.Result, status CallStatus) {
-	c.ready, c.result = true, res
+	c.ready, c.result, c.encoded = true, res, nil
 	c.row.Status = status
+}
+
+// wire is the whole result as the model would get it. It is made once: who changes the result takes encoded away.
+func (c *call) wire() json.RawMessage {
+	if c.encoded == nil {
+		c.encoded = tools.EncodeResult(c.result)
+	}
+	return c.encoded
 }
 
 // batchEnd is where the calls that run together with call from end: read-only calls and those that are answered already run
@@ -287,7 +299,7 @@ func (r *run) observe() Input {
 		} else {
 			args = string(tools.Canonical(json.RawMessage(args)))
 		}
-		r.stuck.observe(c.row.Name, args, string(tools.EncodeResult(c.result)), code)
+		r.stuck.observe(c.row.Name, args, string(c.wire()), code)
 	}
 	if whole && r.stuck.replied() {
 		r.reason = ReasonNoProgress
@@ -359,15 +371,18 @@ func (r *run) save(tx *Tx, i int) {
 		r.used[c.row.Name] = true
 	}
 	if c.row.Reply > 0 && c.row.StartedAt != nil {
-		c.result.Notice = noticeEdited + c.row.Arguments
+		c.result.Notice, c.encoded = noticeEdited+c.row.Arguments, nil
 	}
 	now := r.s.eng.cfg.Clock.Now()
 	c.row.FinishedAt = &now
 	handle := "a-" + c.row.ID
 	short, full, cut := tools.Limit(c.result, r.s.eng.cfg.Limits.ResultChars, handle)
 	c.shown = short // the whole stays: a commit that is refused keeps no artifact
-	encoded := tools.EncodeResult(short)
-	c.row.Result = encoded
+	encoded := c.wire()
+	if cut {
+		encoded = tools.EncodeResult(short)
+	}
+	c.row.Result, c.sent = encoded, encoded
 	tx.Calls = append(tx.Calls, c.row)
 	data := trace.ToolResultData{
 		ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Status: string(c.row.Status), OK: short.OK, Result: encoded,
@@ -436,16 +451,19 @@ func (r *run) handOver(tx *Tx) {
 		if !c.ready || !c.saved {
 			return
 		}
-		res := c.shown
+		content, res := c.sent, c.shown
 		if i == len(r.calls)-1 && r.stuck.Due {
 			r.notice = noticeStuck
 			r.stuck.notified()
 		}
 		if i == len(r.calls)-1 && r.notice != "" {
 			res.Notice = strings.TrimSpace(res.Notice + " " + r.notice)
-			r.notice = ""
+			r.notice, content = "", nil
 		}
-		m := r.newMessage(llm.KindTool, llm.RoleTool, string(tools.EncodeResult(res)))
+		if content == nil {
+			content = tools.EncodeResult(res)
+		}
+		m := r.newMessage(llm.KindTool, llm.RoleTool, string(content))
 		m.ToolCallID, m.ToolName = c.row.CallID, c.row.Name
 		tx.Messages = append(tx.Messages, m)
 		c.message = true

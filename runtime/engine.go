@@ -99,6 +99,7 @@ type Engine struct {
 	cfg   EngineConfig
 	specs []llm.ToolSpec
 	fixed int // estimate of system prompt and schemas, in tokens
+	moves moves
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -110,7 +111,8 @@ var _ Agent = (*Engine)(nil)
 
 // NewEngine makes an engine; nothing runs until a session is opened.
 func NewEngine(cfg EngineConfig) *Engine {
-	e := &Engine{cfg: cfg, specs: cfg.Registry.Specs(), sessions: map[string]*session{}, done: clock.NewGroup(cfg.Clock)}
+	e := &Engine{cfg: cfg, specs: cfg.Registry.Specs(), sessions: map[string]*session{}, done: clock.NewGroup(cfg.Clock),
+		moves: allMoves()}
 	e.fixed = prompt.EstimateMessage(llm.Message{Content: cfg.System}) + prompt.EstimateTools(e.specs)
 	return e
 }

@@ -17,15 +17,43 @@ func (r *run) execute() (Input, error) {
 	if len(r.waitingCalls()) > 0 {
 		return InAsk, nil
 	}
+	open := make([]int, 0, 8)
+	for i := r.batch.from; i < r.batch.to; i++ {
+		if !r.calls[i].ready {
+			open = append(open, i)
+		}
+	}
+	var err error
+	switch {
+	case len(open) == 1:
+		err = r.executeOne(open[0])
+	case len(open) > 1:
+		err = r.executeSide(open)
+	}
+	if err != nil {
+		return "", err
+	}
+	if r.ctx.Err() != nil {
+		return r.stopBatch()
+	}
+	return InExecuted, nil
+}
+
+// executeOne runs the only call of a batch, in the run's own goroutine: handing it to another one would cost more than most of the
+// step. The executor tells of waits from here too.
+func (r *run) executeOne(i int) (err error) {
+	r.invoke(&r.calls[i], func(w tools.Wait) { err = errors.Join(err, r.waits(callNews{call: i, wait: &w})) })
+	r.calls[i].ready = true
+	return err
+}
+
+// executeSide runs calls side by side.
+func (r *run) executeSide(calls []int) error {
 	clk := r.s.eng.cfg.Clock
 	news := clock.NewQueue[callNews](clk, (len(r.calls)+1)*newsMost)
 	group := clock.NewGroup(clk)
-	open := 0
-	for i := r.batch.from; i < r.batch.to; i++ {
-		if r.calls[i].ready {
-			continue
-		}
-		open++
+	open := len(calls)
+	for _, i := range calls {
 		group.Go(func() {
 			r.invoke(&r.calls[i], func(w tools.Wait) { news.TryPut(callNews{call: i, wait: &w}) })
 			news.TryPut(callNews{call: i})
@@ -35,7 +63,7 @@ func (r *run) execute() (Input, error) {
 	for open > 0 {
 		n, getErr := news.Get(context.Background())
 		if getErr != nil {
-			return "", fmt.Errorf("run %s: wait for tools: %w", r.row.ID, getErr)
+			return fmt.Errorf("run %s: wait for tools: %w", r.row.ID, getErr)
 		}
 		if n.wait != nil {
 			err = errors.Join(err, r.waits(n))
@@ -57,13 +85,7 @@ func (r *run) execute() (Input, error) {
 	if waitErr := group.Wait(context.Background()); waitErr != nil && err == nil {
 		err = fmt.Errorf("run %s: wait for tools: %w", r.row.ID, waitErr)
 	}
-	if err != nil {
-		return "", err
-	}
-	if r.ctx.Err() != nil {
-		return r.stopBatch()
-	}
-	return InExecuted, nil
+	return err
 }
 
 // newsMost bounds what is told of one call: its waits, the end.
@@ -123,12 +145,12 @@ func (r *run) invoke(c *call, waits func(tools.Wait)) {
 	e := r.s.eng
 	id := c.row.ID
 	if err := e.cfg.Faults.Hit("effect.before"); err != nil {
-		c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeUnavailable, Message: oneLine(err)})
+		c.result, c.encoded = tools.ErrorResult(&tools.Error{Code: tools.CodeUnavailable, Message: oneLine(err)}), nil
 		c.row.Status = CallDone
 		return
 	}
 	if !r.mayAct(c.tool.Effect()) {
-		c.result = tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "not run: another process took the session over"})
+		c.result, c.encoded = tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "not run: another process took the session over"}), nil
 		c.row.Status = CallNotRun
 		return
 	}
@@ -146,7 +168,7 @@ func (r *run) invoke(c *call, waits func(tools.Wait)) {
 	if ctx.Err() != nil && r.ctx.Err() == nil && out.Result.Error != nil {
 		out.Result.Error.Message = "the user stopped this call alone: " + out.Result.Error.Message
 	}
-	c.result, c.output, c.took = out.Result, out.Output, out.Duration
+	c.result, c.encoded, c.output, c.took = out.Result, nil, out.Output, out.Duration
 	c.row.SideEffect = out.SideEffect
 	c.row.Status = statusOf(out.Result)
 	if c.before && out.Attempts == 0 {

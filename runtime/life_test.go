@@ -822,6 +822,12 @@ func TestCancelAfterResume(t *testing.T) {
 		b := newBed(t, scripted.Calls(scripted.Call{Name: tool, Args: `{"text":"x","wait_ms":1000}`}).When("go"))
 		b.crash(500 * time.Millisecond)
 		yes := true
+		b.cfg.Faults = runtime.NewFaults(func(point string) error {
+			if point == "effect.before" {
+				b.eng.Cancel("s") // the last moment before the tool starts again
+			}
+			return nil
+		})
 		b.run(func(ctx context.Context) {
 			if _, err := b.eng.Open(ctx, "s", false); err != nil {
 				t.Fatal(err)
@@ -829,7 +835,6 @@ func TestCancelAfterResume(t *testing.T) {
 			if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes}); err != nil {
 				t.Fatal(err)
 			}
-			b.eng.Cancel("s")
 			b.await(ctx, 0)
 		})
 		for _, c := range b.store.sessions["s"].calls {

@@ -104,6 +104,34 @@ func Next(s State, in Input) (State, []Effect, error) {
 	return s, nil, &IllegalMoveError{State: s, Input: in}
 }
 
+// moves are all that Next allows, so that a run need not make the rows of the table again with each move.
+type moves map[movesKey]move
+
+type movesKey struct {
+	from State
+	in   Input
+}
+
+func allMoves() moves {
+	all := moves{}
+	for _, s := range States() {
+		for _, in := range Inputs() {
+			if next, effects, err := Next(s, in); err == nil {
+				all[movesKey{s, in}] = move{next, effects}
+			}
+		}
+	}
+	return all
+}
+
+// next is Next.
+func (m moves) next(s State, in Input) (State, []Effect, error) {
+	if mv, ok := m[movesKey{s, in}]; ok {
+		return mv.to, mv.effects, nil
+	}
+	return Next(s, in)
+}
+
 // moveAnywhere holds the moves that every state which is not terminal has.
 func moveAnywhere(s State, in Input) (move, bool) {
 	if s.Terminal() {

@@ -13,7 +13,8 @@ import (
 // size: the trigger of a fold and the trace use the same.
 func (s *session) measure() trace.Meter {
 	window, turns := 0, 0
-	for _, m := range s.window {
+	for i := range s.window { // rows are too large to be copied for each request
+		m := &s.window[i]
 		window += m.Tokens
 		if m.Kind == llm.KindUser {
 			turns++

@@ -34,9 +34,11 @@ const (
 // the one before, also with that of another process. It belongs to who owns the session's window.
 type prefixLog struct {
 	parts []sentPart
-	sent  []llm.Message // of the parts, to know them again without hashing; shorter, or nil, where only the sums are known
-	id    string        // of the sequence, as the stored event has it
-	cause string        // what has moved the messages since then
+	sent  []llm.Message  // of the parts, to know them again without hashing; shorter, or nil, where only the sums are known
+	id    string         // of the sequence, as the stored event has it
+	cause string         // what has moved the messages since then
+	specs []llm.ToolSpec // whose part stands in tools
+	tools sentPart
 }
 
 // sentPart is one part of a request that was sent. A sum of 0 is a part of which nothing more is known.
@@ -87,7 +89,7 @@ func (p *prefixLog) sequence(req llm.Request) []sentPart {
 	parts := make([]sentPart, 0, len(req.Messages)+partMessages)
 	h := partHash{Hash: sha256.New()}
 	h.add(req.Model)
-	parts = append(parts, h.part(), ofTools(&h, req.Tools))
+	parts = append(parts, h.part(), p.ofTools(&h, req.Tools))
 	same := true
 	for i := range req.Messages {
 		at := len(parts)
@@ -125,7 +127,7 @@ func (p *prefixLog) why(at int, req llm.Request) string {
 // has. When that does not begin with what was sent, cause says why, unless it is model, tools or system prompt.
 func (p *prefixLog) resume(id string, now llm.Request, cause string) {
 	parts := (&prefixLog{}).sequence(now)
-	*p = prefixLog{id: id}
+	*p = prefixLog{id: id, specs: p.specs, tools: p.tools}
 	heads := strings.Split(id, "-")
 	if len(heads) != partMessages+2 {
 		return // of another version
@@ -136,7 +138,7 @@ func (p *prefixLog) resume(id string, now llm.Request, cause string) {
 			return
 		}
 	}
-	for i := 0; i <= partMessages && i < len(parts) && shortSum(parts[i]) == heads[i]; i++ {
+	for i := 0; i <= partMessages && i < len(parts) && string(parts[i].short(nil)) == heads[i]; i++ {
 		p.parts = append(p.parts, parts[i])
 	}
 	p.parts = append(p.parts, sentPart{})
@@ -145,22 +147,28 @@ func (p *prefixLog) resume(id string, now llm.Request, cause string) {
 
 // idOf names a sequence of parts: its first parts by themselves, then all in one.
 func idOf(parts []sentPart) string {
-	var b strings.Builder
+	id := make([]byte, 0, (partMessages+1)*9+16)
 	for _, part := range parts[:min(len(parts), partMessages+1)] {
-		b.WriteString(shortSum(part) + "-")
+		id = append(part.short(id), '-')
 	}
 	all := make([]byte, 0, 8*len(parts))
 	for _, part := range parts {
 		all = binary.LittleEndian.AppendUint64(all, part.sum)
 	}
 	sum := sha256.Sum256(all)
-	b.WriteString(hex.EncodeToString(sum[:8]))
-	return b.String()
+	return string(hex.AppendEncode(id, sum[:8]))
 }
 
-func shortSum(p sentPart) string { return fmt.Sprintf("%08x", uint32(p.sum)) }
+// short appends the end of the sum to b, in eight digits.
+func (p sentPart) short(b []byte) []byte {
+	return hex.AppendEncode(b, binary.BigEndian.AppendUint32(nil, uint32(p.sum)))
+}
 
-func ofTools(h *partHash, specs []llm.ToolSpec) sentPart {
+// ofTools gives the part of the tools. An engine has the same list for its life, which is not gone through for each request.
+func (p *prefixLog) ofTools(h *partHash, specs []llm.ToolSpec) sentPart {
+	if len(specs) == len(p.specs) && (len(specs) == 0 || &specs[0] == &p.specs[0]) && p.tools.sum != 0 {
+		return p.tools
+	}
 	for _, t := range specs {
 		h.add(t.Name)
 		h.add(t.Description)
@@ -168,6 +176,7 @@ func ofTools(h *partHash, specs []llm.ToolSpec) sentPart {
 	}
 	part := h.part()
 	part.tokens = prompt.EstimateTools(specs)
+	p.specs, p.tools = specs, part
 	return part
 }
 
@@ -258,11 +267,41 @@ func movedSince(at time.Time, folds []FoldRow, pins []PinRow) string {
 	return breakOther
 }
 
+// madeRequest is how far the messages of a session's requests are made. Rows of a window never change where they lie: a fold, an
+// undo and a load make a new window, and else rows are only appended. So what stood before is not made again.
+type madeRequest struct {
+	window *MessageRow // the first row; the pointer keeps its place from being given to another window
+	memory string
+	rows   int           // so many rows are in out for good: up to the last of role user or assistant
+	out    []llm.Message // never handed out: the next rows may change its end
+}
+
 // messages makes the messages of a request of all that the window holds.
 func (s *session) messages() []llm.Message {
-	entries := make([]prompt.Entry, len(s.window))
-	for i, m := range s.window {
+	made := &s.made
+	if len(s.window) == 0 {
+		return prompt.Head(s.eng.cfg.System, s.memory)
+	}
+	if made.window != &s.window[0] || made.memory != s.memory || made.rows > len(s.window) {
+		*made = madeRequest{window: &s.window[0], memory: s.memory, out: prompt.Head(s.eng.cfg.System, s.memory)}
+	}
+	last := len(s.window) - 1
+	for last > made.rows && s.window[last].Role != llm.RoleUser && s.window[last].Role != llm.RoleAssistant {
+		last--
+	}
+	if last > made.rows {
+		made.out = prompt.Extend(made.out, entriesOf(s.window[made.rows:last]))
+		made.rows = last
+	}
+	out := make([]llm.Message, len(made.out), len(made.out)+len(s.window)-made.rows)
+	copy(out, made.out)
+	return prompt.Extend(out, entriesOf(s.window[made.rows:]))
+}
+
+func entriesOf(rows []MessageRow) []prompt.Entry {
+	entries := make([]prompt.Entry, len(rows))
+	for i, m := range rows {
 		entries[i] = prompt.Entry{N: m.N, Message: wireMessage(m), Tokens: m.Tokens}
 	}
-	return prompt.Build(s.eng.cfg.System, s.memory, entries)
+	return entries
 }

@@ -87,7 +87,9 @@ type call struct {
 	tool     tools.Tool
 	ready    bool // its result is known
 	result   tools.Result
-	shown    tools.Result // what the model gets of it, once it is saved
+	encoded  json.RawMessage // the result, see wire
+	shown    tools.Result    // what the model gets of it, once it is saved
+	sent     json.RawMessage // shown, encoded; nil when an earlier process saved it
 	output   tools.Output
 	took     time.Duration
 	approved bool // the user's word is stored
@@ -244,7 +246,7 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // advance moves the state by the table and tells about it.
 func (r *run) advance(in Input) error {
-	next, effects, err := Next(r.state, in)
+	next, effects, err := r.s.eng.moves.next(r.state, in)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.row.ID, err)
 	}
@@ -326,7 +328,8 @@ func (r *run) build() (Input, error) {
 	}
 	window := 0
 	r.fresh = 0
-	for _, m := range r.s.window {
+	for i := range r.s.window {
+		m := &r.s.window[i]
 		window += m.Tokens
 		if m.N > r.s.sentTo {
 			r.fresh++

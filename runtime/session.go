@@ -32,6 +32,7 @@ type session struct {
 	window  []MessageRow
 	counter prompt.Counter
 	sent    prefixLog
+	made    madeRequest
 	cut     serverCut
 	inbox   []InboxRow
 	// What is remembered of what left the window: pins, summary, and the block that the prompt holds of them.

@@ -26,12 +26,15 @@ type Guards struct {
 // guards is what the run's guards have counted until now.
 func (r *run) guards() *Guards {
 	g := &Guards{
-		Rejections: r.rejections, Repairs: r.repairs, Unknown: r.unknown, Misshapen: r.misshapen, Unavailable: map[string]int{},
+		Rejections: r.rejections, Repairs: r.repairs, Unknown: r.unknown, Misshapen: r.misshapen,
 		Judged: r.judged, Stuck: r.stuck,
 	}
 	g.Stuck.Keys = slices.Clone(r.stuck.Keys)
 	for tool, n := range r.unavailable {
 		if n > 0 {
+			if g.Unavailable == nil {
+				g.Unavailable = map[string]int{}
+			}
 			g.Unavailable[tool] = n
 		}
 	}

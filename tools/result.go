@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -59,35 +58,47 @@ func asError(err error) *Error {
 // EncodeResult writes a result as the model gets it. What comes back is always valid JSON in valid UTF-8 without lone
 // surrogates, whatever the data holds: broken characters become U+FFFD, data that is no JSON becomes a string.
 func EncodeResult(r Result) json.RawMessage {
-	if len(r.Data) > 0 {
-		r.Data = safeData(r.Data)
+	data := r.Data
+	if len(data) > 0 {
+		data, r.Data = safeData(data), nil
 	}
-	b, err := encodeJSON(r)
+	b, err := []byte(`{"ok":true}`), error(nil)
+	if !r.OK || r.Error != nil || r.Truncated || r.Notice != "" {
+		b, err = encodeJSON(r)
+	}
 	if err != nil {
 		b, _ = encodeJSON(Result{Error: &Error{Code: CodeInternal, Message: "the result cannot be written as JSON"}})
+		return b
 	}
-	return b
+	if len(data) == 0 {
+		return b
+	}
+	// The data is put in as it is, behind ok: the encoder would go through all of it once more.
+	at := bytes.IndexAny(b, ",}")
+	out := make([]byte, 0, len(b)+len(`,"data":`)+len(data))
+	out = append(append(out, b[:at]...), `,"data":`...)
+	return append(append(out, data...), b[at:]...)
 }
 
 // safeData gives data as compact JSON that survives any decoder.
 func safeData(data json.RawMessage) json.RawMessage {
-	text := strings.ToValidUTF8(string(data), "\uFFFD")
-	if !json.Valid([]byte(text)) {
-		b, err := encodeJSON(text)
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	var b bytes.Buffer
+	b.Grow(len(data))
+	if json.Compact(&b, data) != nil { // no JSON
+		b, err := encodeJSON(string(data))
 		if err != nil {
 			return json.RawMessage(`""`)
 		}
 		return b
 	}
-	if strings.Contains(text, `\u`) {
+	if bytes.Contains(data, []byte(`\u`)) {
 		// Decoding turns a lone surrogate into U+FFFD. Data without such escapes keeps its order of keys.
-		if _, f := scanJSON(text); f != nil {
-			return Canonical(json.RawMessage(text))
+		if _, f := scanJSON(string(data)); f != nil {
+			return Canonical(data)
 		}
-	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(text)); err != nil {
-		return json.RawMessage(`""`)
 	}
 	return b.Bytes()
 }

@@ -59,14 +59,19 @@ func EncodeData(d Data) json.RawMessage {
 		return raw(x.Raw)
 	case Unknown:
 		return raw(x.Raw)
-	case ToolCallData:
-		x.Arguments = raw(x.Arguments)
-		d = x
-	case ToolResultData:
-		x.Result = raw(x.Result)
-		d = x
 	}
 	out, err := marshal(d)
+	if err != nil { // arguments or a result that are no JSON
+		switch x := d.(type) {
+		case ToolCallData:
+			x.Arguments = raw(x.Arguments)
+			d = x
+		case ToolResultData:
+			x.Result = raw(x.Result)
+			d = x
+		}
+		out, err = marshal(d)
+	}
 	if err != nil {
 		out, _ = marshal(map[string]string{"unencodable": err.Error()})
 	}
@@ -89,6 +94,7 @@ func raw(m json.RawMessage) json.RawMessage {
 // marshal is json.Marshal that leaves <, > and & as they are.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
+	b.Grow(512) // most events fit in
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {

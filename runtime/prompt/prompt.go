@@ -26,11 +26,23 @@ const Missing = `{"ok":false,"error":{"code":"outcome_unknown","message":"the re
 
 // Build makes the messages of a request. memory is the memory block's text, empty for none.
 func Build(system, memory string, window []Entry) []llm.Message {
-	out := make([]llm.Message, 0, len(window)+2)
+	return Extend(head(make([]llm.Message, 0, len(window)+2), system, memory), window)
+}
+
+// Head is Build without a window.
+func Head(system, memory string) []llm.Message { return head(nil, system, memory) }
+
+func head(out []llm.Message, system, memory string) []llm.Message {
 	out = append(out, llm.Message{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: system})
 	if memory != "" {
 		out = append(out, llm.Message{Role: llm.RoleSystem, Kind: llm.KindMemory, Content: memory})
 	}
+	return out
+}
+
+// Extend goes on with a request: out is what Build or Extend made of the messages before window, whose first is of role user or
+// assistant. Those of out are changed by it, as messages of one role in a row become one.
+func Extend(out []llm.Message, window []Entry) []llm.Message {
 	for i := 0; i < len(window); i++ {
 		m := window[i].Message
 		switch m.Role {
