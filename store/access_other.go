@@ -13,3 +13,9 @@ func writable(path string, info os.FileInfo) error {
 	}
 	return nil
 }
+
+// leadsTo says whether the path still leads to the file.
+func leadsTo(path string, file os.FileInfo) (bool, error) {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(file, now), err
+}

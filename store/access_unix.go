@@ -3,7 +3,10 @@
 package store
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,4 +18,22 @@ func writable(path string, info os.FileInfo) error {
 		return unix.EACCES
 	}
 	return unix.Access(path, unix.W_OK)
+}
+
+// leadsTo says whether the path still leads to the file. It is os.Stat and os.SameFile without what each transaction would throw away.
+func leadsTo(path string, file os.FileInfo) (bool, error) {
+	was, ok := file.Sys().(*syscall.Stat_t)
+	if !ok {
+		return false, &fs.PathError{Op: "stat", Path: path, Err: errors.ErrUnsupported}
+	}
+	var now syscall.Stat_t
+	for {
+		err := syscall.Stat(path, &now)
+		if err == nil {
+			return now.Dev == was.Dev && now.Ino == was.Ino, nil
+		}
+		if err != syscall.EINTR {
+			return false, &fs.PathError{Op: "stat", Path: path, Err: err}
+		}
+	}
 }

@@ -16,6 +16,15 @@ const callColumns = `id, run_id, session_id, step, reply, ord, call_id, name, ar
 const callsQuery = "SELECT " + callColumns + ` FROM tool_calls WHERE run_id = ? AND (step, reply, ord) > (?, ?, ?)
 	ORDER BY step, reply, ord LIMIT ?`
 
+const insertCallCommand = "INSERT INTO tool_calls (" + callColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (run_id, step, reply, ord) DO UPDATE SET status = excluded.status, effect = excluded.effect,
+		side_effect = excluded.side_effect, result = excluded.result, started_at = coalesce(excluded.started_at, started_at), finished_at = excluded.finished_at
+	WHERE session_id = excluded.session_id AND id = excluded.id`
+
+// Of +? see advanceCommand.
+const endCallCommand = `UPDATE tool_calls SET status = ?, side_effect = ?, result = ?, started_at = coalesce(?, started_at),
+	finished_at = ? WHERE run_id = ? AND step = +? AND reply = +? AND ord = +? AND id = ? AND session_id = ?`
+
 // putCalls inserts the transaction's calls or updates what can change of them. Arguments never change: edited ones make a
 // new row.
 func (t *txn) putCalls(tx runtime.Tx) error {
@@ -29,9 +38,9 @@ func (t *txn) putCalls(tx runtime.Tx) error {
 		}
 		ok := false
 		if c.FinishedAt != nil { // it was stored when it was made, as good as always: cheaper than an INSERT that finds it so
-			ok, err = t.execOne(`UPDATE tool_calls SET status = ?, side_effect = ?, result = ?, started_at = coalesce(?, started_at),
-				finished_at = ? WHERE id = ? AND session_id = ? AND run_id = ?`, string(c.Status), c.SideEffect, result,
-				microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt), c.ID, tx.SessionID, c.RunID)
+			ok, err = t.execOne(endCallCommand,
+				string(c.Status), c.SideEffect, result, microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt), c.RunID, c.Step,
+				c.Reply, c.Ord, c.ID, tx.SessionID)
 		}
 		if err == nil && !ok {
 			ok, err = t.insertCall(tx.SessionID, c, result)
@@ -47,10 +56,7 @@ func (t *txn) putCalls(tx runtime.Tx) error {
 }
 
 func (t *txn) insertCall(sessionID string, c runtime.CallRow, result sql.NullString) (bool, error) {
-	return t.execOne("INSERT INTO tool_calls ("+callColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET status = excluded.status, effect = excluded.effect, side_effect = excluded.side_effect, result = excluded.result,
-			started_at = coalesce(excluded.started_at, started_at), finished_at = excluded.finished_at
-		WHERE session_id = excluded.session_id AND run_id = excluded.run_id`,
+	return t.execOne(insertCallCommand,
 		c.ID, c.RunID, sessionID, c.Step, c.Reply, c.Ord, clean(c.CallID), clean(c.Name), clean(c.Arguments),
 		clean(c.RawArguments), string(c.Effect), string(c.Status), c.SideEffect, result, microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt))
 }
@@ -75,7 +81,7 @@ func (s *Store) Results(ctx context.Context, sessionID string, names []string, l
 		args = append(args, n)
 	}
 	query := `SELECT result FROM tool_calls WHERE run_id IN (SELECT id FROM runs WHERE session_id = ?) AND status = 'done' AND name IN (?` + strings.Repeat(", ?", len(names)-1) +
-		`) AND json_extract(result, '$.ok') ORDER BY finished_at DESC, rowid DESC LIMIT ?`
+		`) AND json_extract(result, '$.ok') ORDER BY finished_at DESC, step DESC, reply DESC, ord DESC LIMIT ?`
 	out, _, err := list(ctx, s, func(from row) (json.RawMessage, error) {
 		var result sql.NullString
 		err := from.Scan(&result)

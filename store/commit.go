@@ -10,14 +10,14 @@ import (
 	"vitrine/runtime"
 )
 
-// txRing is how many transactions of a session are remembered for Applied.
-const txRing = 16
-
 // Commit implements runtime.Store. It is idempotent among the last transactions of a session: one that is in already
 // answers what it was given then, and changes nothing.
 func (s *Store) Commit(ctx context.Context, tx runtime.Tx) (runtime.Committed, error) {
-	if tx.ID == "" || tx.SessionID == "" {
-		return runtime.Committed{}, constraint("a transaction needs an id and a session")
+	if err := checkTxID(tx.ID); err != nil {
+		return runtime.Committed{}, err
+	}
+	if tx.SessionID == "" {
+		return runtime.Committed{}, constraint("a transaction needs a session")
 	}
 	var out runtime.Committed
 	err := s.submit(ctx, &job{asked: tx.ID, run: func(t *txn) error {
@@ -48,14 +48,16 @@ func (s *Store) Applied(ctx context.Context, sessionID, txID string) (runtime.Co
 
 // applied looks a transaction up, and has events published that its failed commit left out.
 func (s *Store) applied(t *txn, sessionID, txID string) (runtime.Committed, bool, error) {
-	var c runtime.Committed
-	var events int
-	err := t.row("SELECT first_n, last_n, first_seq, turn, events FROM txs WHERE session_id = ? AND tx_id = ?",
-		[]any{sessionID, txID}, &c.FirstN, &c.LastN, &c.FirstSeq, &c.Turn, &events)
+	var last string
+	err := t.row("SELECT recent FROM sessions WHERE id = ?", []any{sessionID}, &last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return runtime.Committed{}, false, nil
 	}
 	if err != nil {
+		return runtime.Committed{}, false, err
+	}
+	c, events, found, err := recent(last).find(txID)
+	if err != nil || !found {
 		return runtime.Committed{}, false, err
 	}
 	if events > 0 && s.unknown[txID] {
@@ -77,12 +79,12 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 	}
 	t.job.wrote = tx.ID
 	tx.At = either(tx.At, s.cfg.Clock.Now())
-	c, txs, err := t.fence(tx)
+	c, err := t.fence(tx)
 	if err != nil {
 		return c, err
 	}
 	steps := []func() error{
-		func() error { return t.putRun(tx, c.Turn) },
+		func() error { return t.putRun(tx, c) },
 		func() error { return t.addMessages(tx, c.FirstN, s.cfg.NewID) },
 		func() error { return t.putCalls(tx) },
 		func() error { return t.changeTodos(tx) },
@@ -92,7 +94,6 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 		func() error { return t.changePins(tx) },
 		func() error { return t.addApprovals(tx) },
 		func() error { return t.addEvents(tx, c) },
-		func() error { return t.remember(tx, c, txs) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -104,11 +105,22 @@ func (s *Store) apply(t *txn, tx runtime.Tx) (runtime.Committed, error) {
 
 // head is where a session stood after its last transaction.
 type head struct {
+	num            int64 // of the session, for keys
 	nextN, nextSeq int64
 	turns          int
 	txs            int64
 	updated        int64
+	recent         recent
+	run            writtenRun
 }
+
+// The statement that moves a session on; what is set between its halves is not in each transaction. SQLite makes a new plan of a
+// statement when a parameter that a column is compared with becomes 0 or 1 or is so no longer; of an expression, as +? is one, it
+// does not.
+const (
+	advanceCommand = "UPDATE sessions SET next_n = ?, next_seq = ?, turn_count = ?, tx_count = ?, recent = ?"
+	advanceWhere   = " WHERE id = ? AND holder = ? AND epoch = +? AND tx_count = +? AND next_n = +? AND next_seq = +? AND turn_count = +?"
+)
 
 // headBound is how many heads are remembered; beyond it all are forgotten.
 const headBound = 1024
@@ -119,62 +131,78 @@ const updatedEvery = time.Second
 // midway says that tx belongs to a run that neither begins nor ends with it.
 func midway(tx runtime.Tx) bool { return tx.Run != nil && !tx.Run.State.Terminal() && !tx.NewTurn }
 
-// fence takes the session's next numbers for tx, if its holder and epoch still are the session's. It says how many transactions
-// the session has had, this one included.
-func (t *txn) fence(tx runtime.Tx) (runtime.Committed, int64, error) {
+// fence takes the session's next numbers for tx, if its holder and epoch still are the session's.
+func (t *txn) fence(tx runtime.Tx) (runtime.Committed, error) {
 	if tx.Fence.Holder == "" {
-		return runtime.Committed{}, 0, t.fenced(tx.SessionID)
+		return runtime.Committed{}, t.fenced(tx.SessionID)
 	}
-	after, err := t.advance(tx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return runtime.Committed{}, 0, t.fenced(tx.SessionID)
+	was, known := t.heads[tx.SessionID]
+	c, ok, err := runtime.Committed{}, false, error(nil)
+	if known {
+		c, ok, err = t.advance(tx, was)
+	}
+	if err == nil && !ok { // not known, or not so any more
+		if was, err = t.head(tx); err == nil {
+			c, ok, err = t.advance(tx, was)
+		}
+	}
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !ok {
+		return runtime.Committed{}, t.fenced(tx.SessionID)
 	}
 	if err != nil {
-		return runtime.Committed{}, 0, sqlError("advance the session", err)
+		return runtime.Committed{}, sqlError("advance the session", err)
 	}
-	t.heads[tx.SessionID] = after
-	c := runtime.Committed{Turn: after.turns}
-	if n := int64(len(tx.Messages)); n > 0 {
-		c.FirstN, c.LastN = after.nextN-n, after.nextN-1
-	}
-	if n := int64(len(tx.Events)); n > 0 {
-		c.FirstSeq = after.nextSeq - n
-	}
-	return c, after.txs, nil
+	return c, nil
 }
 
-// advance moves the session's numbers on; sql.ErrNoRows when the fence does not hold.
-func (t *txn) advance(tx runtime.Tx) (after head, err error) {
-	messages, events, turns := int64(len(tx.Messages)), int64(len(tx.Events)), 0
+// head reads where the session stands; sql.ErrNoRows when the fence does not hold.
+func (t *txn) head(tx runtime.Tx) (h head, err error) {
+	var last string
+	err = t.row(`SELECT num, next_n, next_seq, turn_count, tx_count, updated_at, recent FROM sessions
+		WHERE id = ? AND holder = ? AND epoch = ?`, []any{tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch},
+		&h.num, &h.nextN, &h.nextSeq, &h.turns, &h.txs, &h.updated, &last)
+	h.recent = recent(last)
+	return h, err
+}
+
+// advance moves the session on from where it was. It says no when the fence does not hold or the session stands elsewhere: only
+// who has the fence writes to it, and tx_count differs after each of its transactions, so a session that stands at was is in
+// all as this process left it.
+func (t *txn) advance(tx runtime.Tx, was head) (c runtime.Committed, ok bool, err error) {
+	messages, events := int64(len(tx.Messages)), int64(len(tx.Events))
+	after := was
+	after.nextN, after.nextSeq, after.txs = was.nextN+messages, was.nextSeq+events, was.txs+1
 	if tx.NewTurn {
-		turns = 1
+		after.turns++
 	}
-	if was, ok := t.heads[tx.SessionID]; ok && tx.Title == nil && tx.Model == nil && tx.Settings == nil {
-		// The row stands where this process left it, or the update finds none: what RETURNING would tell is known, and telling
-		// costs more than all the rest of the statement.
-		after = head{was.nextN + messages, was.nextSeq + events, was.turns + turns, was.txs + 1, was.updated}
-		set, args := "UPDATE sessions SET next_n = ?, next_seq = ?, turn_count = ?, tx_count = ?", []any{after.nextN, after.nextSeq, after.turns, after.txs}
-		if at := micros(tx.At); !midway(tx) || at >= was.updated+updatedEvery.Microseconds() {
-			after.updated = max(at, was.updated)
-			set, args = set+", updated_at = max(updated_at, ?)", append(args, at)
+	c.Turn = after.turns
+	if messages > 0 {
+		c.FirstN, c.LastN = was.nextN, after.nextN-1
+	}
+	if events > 0 {
+		c.FirstSeq = was.nextSeq
+	}
+	after.recent = was.recent.with(tx.ID, c, len(tx.Events))
+	set := advanceCommand
+	args := append(make([]any, 0, 16), after.nextN, after.nextSeq, after.turns, after.txs, string(after.recent))
+	if at := micros(tx.At); !midway(tx) || at >= was.updated+updatedEvery.Microseconds() {
+		after.updated = max(at, was.updated)
+		set, args = set+", updated_at = max(updated_at, ?)", append(args, at)
+	}
+	if tx.Title != nil || tx.Model != nil || tx.Settings != nil {
+		settings, err := cleanJSON(tx.Settings)
+		if err != nil {
+			return c, false, fmt.Errorf("settings: %w", err)
 		}
-		ok, err := t.execOne(set+` WHERE id = ? AND holder = ? AND epoch = ? AND next_n = ? AND next_seq = ? AND turn_count = ? AND tx_count = ?`,
-			append(args, tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch, was.nextN, was.nextSeq, was.turns, was.txs)...)
-		if err != nil || ok {
-			return after, err
-		}
+		set += ", title = coalesce(?, title), model = coalesce(?, model), settings = coalesce(?, settings)"
+		args = append(args, cleanOrNull(tx.Title), cleanOrNull(tx.Model), settings)
 	}
-	settings, err := cleanJSON(tx.Settings)
-	if err != nil {
-		return head{}, fmt.Errorf("settings: %w", err)
+	ok, err = t.execOne(set+advanceWhere,
+		append(args, tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch, was.txs, was.nextN, was.nextSeq, was.turns)...)
+	if ok {
+		t.heads[tx.SessionID] = after
 	}
-	err = t.row(`UPDATE sessions SET next_n = next_n + ?, next_seq = next_seq + ?, turn_count = turn_count + ?,
-			tx_count = tx_count + 1, title = coalesce(?, title), model = coalesce(?, model), settings = coalesce(?, settings),
-			updated_at = max(updated_at, ?)
-		WHERE id = ? AND holder = ? AND epoch = ? RETURNING next_n, next_seq, turn_count, tx_count, updated_at`,
-		[]any{messages, events, turns, cleanOrNull(tx.Title), cleanOrNull(tx.Model), settings, micros(tx.At),
-			tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch}, &after.nextN, &after.nextSeq, &after.turns, &after.txs, &after.updated)
-	return after, err
+	return c, ok, err
 }
 
 // fenced is ErrFenced; for a session that does not exist any more it says that too.
@@ -188,24 +216,6 @@ func (t *txn) fenced(id string) error {
 		return err
 	}
 	return runtime.ErrFenced
-}
-
-// remember notes the transaction for Applied, over the oldest one.
-func (t *txn) remember(tx runtime.Tx, c runtime.Committed, txs int64) error {
-	slot, there := txs%txRing, false
-	var err error
-	if txs > txRing { // the ring is full; REPLACE costs twice the UPDATE
-		there, err = t.execOne(`UPDATE txs SET tx_id = ?, first_n = ?, last_n = ?, first_seq = ?, events = ?, turn = ?
-			WHERE session_id = ? AND slot = ?`, tx.ID, c.FirstN, c.LastN, c.FirstSeq, len(tx.Events), c.Turn, tx.SessionID, slot)
-	}
-	if err == nil && !there {
-		_, err = t.exec(`INSERT OR REPLACE INTO txs (session_id, slot, tx_id, first_n, last_n, first_seq, events, turn)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, tx.SessionID, slot, tx.ID, c.FirstN, c.LastN, c.FirstSeq, len(tx.Events), c.Turn)
-	}
-	if err != nil {
-		return sqlError("remember the transaction", err)
-	}
-	return nil
 }
 
 // cleanOrNull is a text column that stays as it is when the text is nil.

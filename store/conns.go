@@ -134,13 +134,13 @@ func (c *conns) warm(ctx context.Context) error {
 // check says whether the path still leads to the file that was opened. It opens nothing: closing a second handle of the
 // file would drop SQLite's locks.
 func (c *conns) check() error {
-	now, err := os.Stat(c.path)
+	same, err := leadsTo(c.path, c.info)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return &FileGoneError{Path: c.path}
 	case err != nil:
 		return err
-	case !os.SameFile(c.info, now):
+	case !same:
 		return &FileGoneError{Path: c.path, Replaced: true}
 	}
 	return nil

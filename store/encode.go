@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"vitrine/trace"
 )
@@ -19,11 +20,14 @@ func cleanJSON(raw json.RawMessage) (sql.NullString, error) {
 	if len(raw) == 0 {
 		return sql.NullString{}, nil
 	}
-	text := clean(string(raw))
-	if !json.Valid([]byte(text)) {
-		return sql.NullString{}, constraint("not valid JSON: %.80q", text)
+	if !utf8.Valid(raw) {
+		raw = json.RawMessage(clean(string(raw)))
 	}
-	if strings.Contains(strings.ToLower(text), `\ud`) {
+	if !json.Valid(raw) {
+		return sql.NullString{}, constraint("not valid JSON: %.80q", raw)
+	}
+	text := string(raw)
+	if strings.Contains(text, `\ud`) || strings.Contains(text, `\uD`) {
 		var err error
 		if text, err = wholeCharacters(text); err != nil {
 			return sql.NullString{}, err

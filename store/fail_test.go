@@ -137,12 +137,8 @@ func TestBrokenContents(t *testing.T) {
 			_, err := r.Commit(ctx, tx)
 			return err
 		}},
-		{"no txs", "ALTER TABLE txs RENAME TO t", func(r *rig, row runtime.SessionRow) error {
-			_, err := r.Commit(ctx, r.tx(row))
-			return err
-		}},
-		{"txs that cannot be written", "CREATE TRIGGER x BEFORE INSERT ON txs BEGIN SELECT RAISE(FAIL, 'no'); END", func(r *rig, row runtime.SessionRow) error {
-			_, err := r.Commit(ctx, r.tx(row))
+		{"last transactions that cannot be read", "UPDATE sessions SET recent = 'x y'", func(r *rig, row runtime.SessionRow) error {
+			_, _, err := r.Applied(ctx, "s1", "y")
 			return err
 		}},
 		{"a session that cannot be taken", "CREATE TRIGGER x BEFORE UPDATE OF holder ON sessions BEGIN SELECT RAISE(FAIL, 'no'); END",

@@ -35,7 +35,7 @@ func (t *txn) fold(tx runtime.Tx) error {
 	}
 	for _, sh := range f.Shorten {
 		if _, err := t.exec(shortenQuery,
-			cleanOrNull(sh.Content), sh.Tokens, tx.SessionID, sh.N); err != nil {
+			cleanOrNull(sh.Content), sh.Tokens, tx.SessionID, withinKeys(sh.N)); err != nil {
 			return sqlError("shorten a result", err)
 		}
 	}
@@ -104,7 +104,7 @@ func (t *txn) changePins(tx runtime.Tx) error {
 
 const (
 	lastFoldQuery = "SELECT id FROM compactions WHERE session_id = ? AND undone_at IS NULL ORDER BY ord DESC LIMIT 1"
-	shortenQuery  = "UPDATE messages SET prompt_content = ?, tokens = ? WHERE session_id = ? AND n = ?"
+	shortenQuery  = "UPDATE messages SET prompt_content = ?, tokens = ? WHERE key = " + keyBefore + " + ?"
 	pinsQuery     = "SELECT id, session_id, text, source, n, created_at FROM pins WHERE session_id = ? ORDER BY ord"
 	foldsQuery    = `SELECT id, run_id, reason, first_n, last_n, window_from, keep_n, was_from, was_keep, shortened, tokens_before,
 		tokens_after, summary_before, summary_after, created_at, undone_at FROM compactions WHERE session_id = ? AND ord < ifnull((SELECT ord FROM compactions WHERE id = ?), 9223372036854775807)
@@ -112,13 +112,13 @@ const (
 )
 
 // lastSentQuery walks back from the newest event; a model call is never far.
-const lastSentQuery = `SELECT coalesce(json_extract(data, '$.prefix_id'), ''), at FROM events WHERE session_id = ?
-	AND name = 'llm_call' ORDER BY seq DESC LIMIT 1`
+const lastSentQuery = `SELECT coalesce(json_extract(data, '$.prefix_id'), ''), at FROM events WHERE key > ` + keyBefore + `
+	AND key < ` + keyBehind + ` AND name = 'llm_call' ORDER BY key DESC LIMIT 1`
 
 // LastSent implements runtime.Memory.
 func (s *Store) LastSent(ctx context.Context, sessionID string) (id string, at time.Time, err error) {
 	var micro int64
-	if err := s.row(ctx, lastSentQuery, []any{sessionID}, &id, &micro); err != nil {
+	if err := s.row(ctx, lastSentQuery, []any{sessionID, sessionID}, &id, &micro); err != nil {
 		return "", at, reading("last request", sessionID, err)
 	}
 	return id, fromMicros(micro), nil
@@ -175,7 +175,7 @@ func (s *Store) Folded(ctx context.Context, sessionID string, first, last int64)
 		if prev != nil {
 			first = prev.N + 1
 		}
-		return windowQuery, []any{sessionID, first, limit}
+		return windowQuery, windowArgs(sessionID, first, limit)
 	})
 	return out, reading("folded messages", sessionID, err)
 }

@@ -17,8 +17,12 @@ const messageColumns = `id, session_id, n, kind, role, content, prompt_content, 
 
 // Queries whose plans matter.
 const (
-	windowQuery   = "SELECT " + messageColumns + " FROM messages WHERE session_id = ? AND n >= ? ORDER BY n LIMIT ?"
-	messagesQuery = "SELECT " + messageColumns + " FROM messages WHERE session_id = ? AND n < ? ORDER BY n DESC LIMIT ?"
+	windowQuery = "SELECT " + messageColumns + " FROM messages WHERE key >= " + keyBefore + " + ? AND key < " + keyBehind +
+		" ORDER BY key LIMIT ?"
+	messagesQuery = "SELECT " + messageColumns + " FROM messages WHERE key > " + keyBefore + " AND key < " + keyBefore +
+		" + ? ORDER BY key DESC LIMIT ?"
+
+	insertMessageCommand = "INSERT INTO messages (" + messageColumns + ", key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 // addMessages appends the transaction's messages from n on.
@@ -51,9 +55,10 @@ func (t *txn) addMessage(m runtime.MessageRow) error {
 	if err != nil {
 		return fmt.Errorf("extra of message %d: %w", m.N, err)
 	}
-	_, err = t.exec("INSERT INTO messages ("+messageColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	_, err = t.exec(insertMessageCommand,
 		m.ID, m.SessionID, m.N, string(m.Kind), string(m.Role), clean(m.Content), cleanOrNull(m.PromptContent), calls,
-		clean(m.ToolCallID), clean(m.ToolName), m.RunID, m.Step, m.Partial, m.Fixed, m.Tokens, extra, micros(m.CreatedAt))
+		clean(m.ToolCallID), clean(m.ToolName), m.RunID, m.Step, m.Partial, m.Fixed, m.Tokens, extra, micros(m.CreatedAt),
+		keyOf(t.heads[m.SessionID].num, m.N))
 	if err != nil {
 		return sqlError("add message", err)
 	}
@@ -107,7 +112,7 @@ func (s *Store) Window(ctx context.Context, sessionID string) ([]runtime.Message
 	}
 	var kept []runtime.MessageRow
 	if keep > 0 && keep < from {
-		if kept, _, err = list(ctx, s, scanMessage, windowQuery, sessionID, keep, 1); err != nil {
+		if kept, _, err = list(ctx, s, scanMessage, windowQuery, windowArgs(sessionID, keep, 1)...); err != nil {
 			return nil, reading("window", sessionID, err)
 		}
 	}
@@ -115,9 +120,14 @@ func (s *Store) Window(ctx context.Context, sessionID string) ([]runtime.Message
 		if last != nil {
 			from = last.N + 1
 		}
-		return windowQuery, []any{sessionID, from, limit}
+		return windowQuery, windowArgs(sessionID, from, limit)
 	})
 	return append(kept, rest...), reading("window", sessionID, err)
+}
+
+// windowArgs are those of windowQuery, for up to limit messages from n on.
+func windowArgs(sessionID string, n int64, limit int) []any {
+	return []any{sessionID, withinKeys(n), sessionID, limit}
 }
 
 // Messages implements runtime.Library.
@@ -129,7 +139,7 @@ func (s *Store) Messages(ctx context.Context, sessionID string, before int64, li
 		if last != nil {
 			before = last.N
 		}
-		return messagesQuery, []any{sessionID, before, limit}
+		return messagesQuery, []any{sessionID, sessionID, withinKeys(before), limit}
 	})
 	slices.Reverse(out)
 	return out, reading("messages", sessionID, err)

@@ -78,11 +78,7 @@ func write(t *testing.T, path, text string) {
 // rawDB runs SQL on a file without the store.
 func rawDB(t *testing.T, path string, queries ...string) {
 	t.Helper()
-	c, err := sqlite.NewConnector("file:" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := sql.OpenDB(c)
+	db := rawOpen(t, path)
 	for _, q := range queries {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatal(err)
@@ -91,6 +87,16 @@ func rawDB(t *testing.T, path string, queries ...string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// rawOpen connects to a database past the store.
+func rawOpen(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	c, err := sqlite.NewConnector("file:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sql.OpenDB(c)
 }
 
 // ours makes a closed database with one message.

@@ -44,7 +44,7 @@ func (m *model) clone() *model {
 
 // apply does to the model what the store should do; an error leaves it as it was.
 func (m *model) apply(tx runtime.Tx) (out *model, c runtime.Committed, err error) {
-	if c, ok := m.done[tx.ID]; ok && slices.Contains(m.order[max(0, len(m.order)-txRing):], tx.ID) {
+	if c, ok := m.done[tx.ID]; ok && slices.Contains(m.order[max(0, len(m.order)-recentBound):], tx.ID) {
 		return m, c, nil
 	}
 	if !m.held || tx.Fence != m.row.Fence {
@@ -123,7 +123,7 @@ func (m *model) change(ch runtime.TodoChange) bool {
 func drawTx(t *rapid.T, m *model, session, id string) runtime.Tx {
 	tx := runtime.Tx{ID: id, SessionID: session, Fence: m.row.Fence, At: at(1), NewTurn: rapid.Bool().Draw(t, "turn")}
 	if len(m.order) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
-		tx.ID = rapid.SampledFrom(m.order[max(0, len(m.order)-txRing):]).Draw(t, "old id")
+		tx.ID = rapid.SampledFrom(m.order[max(0, len(m.order)-recentBound):]).Draw(t, "old id")
 	}
 	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
 		tx.Fence.Epoch--

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -127,11 +128,11 @@ func (s *Store) moveTo(ctx context.Context, old, fresh *conns) (count int, id st
 
 // copySessions copies all rows of the sessions, tables that others refer to first.
 func copySessions(ctx context.Context, w *sql.Conn, ids []string) error {
-	tables := []string{"sessions", "txs", "messages", "todos", "runs", "tool_calls", "compactions", "events", "inbox", "pins",
+	tables := []string{"sessions", "messages", "todos", "runs", "tool_calls", "compactions", "events", "inbox", "pins",
 		"approvals", "artifacts", "tabs", "drafts"}
 	for _, table := range tables {
-		// ord only gives an order; the new database has its own.
-		columns, err := strs(ctx, w, "SELECT name FROM pragma_table_info(?) WHERE NOT (name = 'ord' AND pk > 0)", table)
+		// ord only gives an order, and num only a place; the new database has its own.
+		columns, err := strs(ctx, w, "SELECT name FROM pragma_table_info(?) WHERE name <> 'num' AND NOT (name = 'ord' AND pk = 1)", table)
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func copySessions(ctx context.Context, w *sql.Conn, ids []string) error {
 			key = "id"
 		}
 		var ordered bool
-		err = w.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = 'ord' AND pk > 0)", table).Scan(&ordered)
+		err = w.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = 'ord' AND pk = 1)", table).Scan(&ordered)
 		if err != nil {
 			return err
 		}
@@ -148,8 +149,12 @@ func copySessions(ctx context.Context, w *sql.Conn, ids []string) error {
 			order = "ord"
 		}
 		names := strings.Join(columns, ", ")
+		if at, keyed := map[string]string{"messages": "n", "events": "seq"}[table]; keyed {
+			order = at
+			columns[slices.Index(columns, "key")] = "(SELECT num << 32 FROM fresh.sessions WHERE id = session_id) | " + at
+		}
 		query := fmt.Sprintf("INSERT OR IGNORE INTO fresh.%s (%s) SELECT %s FROM main.%s WHERE %s = ? ORDER BY %s",
-			table, names, names, table, key, order)
+			table, names, strings.Join(columns, ", "), table, key, order)
 		for _, id := range ids {
 			if _, err := w.ExecContext(ctx, query, id); err != nil {
 				return fmt.Errorf("copy %s of session %s: %w", table, id, err)

@@ -18,6 +18,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"sync"
@@ -75,6 +76,7 @@ type Store struct {
 	unknown map[string]bool
 	// heads are where this process left the sessions it writes to. One that is wrong does no harm, see advance.
 	heads map[string]head
+	args  []driver.NamedValue
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"vitrine/llm"
 	"vitrine/runtime"
@@ -375,7 +377,6 @@ func TestCommitRefusesWhatContradicts(t *testing.T) {
 			tx.Calls = []runtime.CallRow{{ID: "c", RunID: "mine", Result: []byte("{")}}
 		},
 		"a message out of order":     func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{N: 7}} },
-		"a message's id twice":       func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{ID: "m"}} },
 		"message of another session": func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{SessionID: "s2"}} },
 		"extra that is no JSON":      func(tx *runtime.Tx) { tx.Messages = []runtime.MessageRow{{Extra: []byte("x")}} },
 		"a call's extra that is no JSON": func(tx *runtime.Tx) {
@@ -392,8 +393,9 @@ func TestCommitRefusesWhatContradicts(t *testing.T) {
 		"event of another session": func(tx *runtime.Tx) {
 			tx.Events = []trace.Event{{SessionID: "s2", Data: trace.TodoData{}}}
 		},
-		"no id":      func(tx *runtime.Tx) { tx.ID = "" },
-		"no session": func(tx *runtime.Tx) { tx.SessionID = "" },
+		"no id":        func(tx *runtime.Tx) { tx.ID = "" },
+		"an id of two": func(tx *runtime.Tx) { tx.ID = "a\n1 1 1 1 1 b" },
+		"no session":   func(tx *runtime.Tx) { tx.SessionID = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			tx := r.tx(row)
@@ -467,7 +469,7 @@ func TestCommitUpdates(t *testing.T) {
 	tx = r.tx(row)
 	tx.At = at(9)
 	tx.Run = &runtime.RunRow{ID: "run", State: runtime.StateFailed, Reason: runtime.ReasonModel, Error: "gone", FinishedAt: ptr(at(9))}
-	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Arguments: "other", Effect: tools.SideEffect, Status: runtime.CallDone, SideEffect: "none",
+	tx.Calls = []runtime.CallRow{{ID: "c1", RunID: "run", Step: 1, Arguments: "other", Effect: tools.SideEffect, Status: runtime.CallDone, SideEffect: "none",
 		Result: []byte(`{"ok":true}`), FinishedAt: ptr(at(8))}}
 	tx.Todos = []runtime.TodoChange{{Action: "completed", ID: "t1"}, {Action: "removed", ID: "t2"}}
 	tx.InboxRemove = []string{"i1"}
@@ -529,6 +531,9 @@ func TestPaging(t *testing.T) {
 	row := r.openSession(t, "s1")
 	const count = 600 // more than two pages
 	tx := r.tx(row)
+	tx.Run = &runtime.RunRow{ID: "run", State: runtime.StateExecuting}
+	r.commit(t, tx)
+	tx = r.tx(row)
 	for i := range count {
 		tx.Messages = append(tx.Messages, user(fmt.Sprint(i+1)))
 		tx.Events = append(tx.Events, trace.Event{RunID: []string{"", "run"}[i%2], Data: trace.TodoData{ID: fmt.Sprint(i + 1)}})
@@ -613,7 +618,7 @@ func TestNoCursorStaysOpenForLong(t *testing.T) {
 		tx.Todos = append(tx.Todos, runtime.TodoChange{Action: "added", ID: fmt.Sprint(i)})
 	}
 	r.commit(t, tx)
-	rows, cut, err := list(t.Context(), r.Store, scanMessage, windowQuery, "s1", 1, 10)
+	rows, cut, err := list(t.Context(), r.Store, scanMessage, windowQuery, windowArgs("s1", 1, 10)...)
 	if err != nil || !cut || len(rows) != 1 {
 		t.Errorf("a cursor that was open too long gave %d rows, cut %v, %v", len(rows), cut, err)
 	}
@@ -834,20 +839,20 @@ func TestQueryPlans(t *testing.T) {
 		name, query, index string
 		args               []any
 	}{
-		{"window", windowQuery, "sqlite_autoindex_messages_2 (session_id=? AND n>?)", []any{"s", 1, 1}},
-		{"messages page", messagesQuery, "sqlite_autoindex_messages_2 (session_id=? AND n<?)", []any{"s", 1, 1}},
-		{"events", eventsQuery, "sqlite_autoindex_events_1 (session_id=? AND seq>?)", []any{"s", 1, 1}},
-		{"events of a run", eventsOfRunQuery, "events_run (run_id=? AND seq>?)", []any{"r", 1, 1}},
+		{"window", windowQuery, "messages USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", windowArgs("s", 1, 1)},
+		{"messages page", messagesQuery, "messages USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", []any{"s", "s", 1, 1}},
+		{"events", eventsQuery, "events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", eventsArgs("s", 1, 1)},
+		{"events of a run", eventsOfRunQuery, "events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", []any{1, 2, "r", 1}},
 		{"unfinished run", unfinishedQuery, "runs_unfinished (session_id=?)", []any{"s"}},
 		{"runs", runsQuery, "runs_session (session_id=?)", []any{"s", 1}},
-		{"calls", callsQuery, "sqlite_autoindex_tool_calls_2 (run_id=? AND (step,reply,ord)>(?,?,?))", []any{"r", 0, 0, 0, 1}},
+		{"calls", callsQuery, "tool_calls USING PRIMARY KEY (run_id=? AND (step,reply,ord)>(?,?,?))", []any{"r", 0, 0, 0, 1}},
 		{"todos", todosQuery, "todos_session (session_id=?)", []any{"s"}},
 		{"inbox", inboxQuery, "inbox_session (session_id=?)", []any{"s"}},
 		{"pins", pinsQuery, "pins_session (session_id=?)", []any{"s"}},
 		{"folds", foldsQuery, "compactions_session (session_id=? AND rowid<?)", []any{"s", "", 1}},
 		{"last fold", lastFoldQuery, "compactions_session (session_id=?)", []any{"s"}},
-		{"shorten", shortenQuery, "sqlite_autoindex_messages_2 (session_id=? AND n=?)", []any{nil, 1, "s", 1}},
-		{"last sent", lastSentQuery, "sqlite_autoindex_events_1 (session_id=?)", []any{"s"}},
+		{"shorten", shortenQuery, "messages USING INTEGER PRIMARY KEY (rowid=?)", []any{nil, 1, "s", 1}},
+		{"last sent", lastSentQuery, "events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", []any{"s", "s"}},
 		{"artifacts", artifactsQuery, "artifacts_session (session_id=?)", []any{"s", 1}},
 		{"sessions", sessionsQuery, "sessions_user (user_id=? AND updated_at<?)", []any{"u", 1, 1, 1}},
 		{"held sessions", "UPDATE sessions SET holder = '' WHERE holder = 'x' AND holder <> ''", "sessions_holder (holder=?)", nil},
@@ -874,6 +879,111 @@ func TestQueryPlans(t *testing.T) {
 				t.Errorf("plan, wanted %s:\n%s", c.index, text)
 			}
 		})
+	}
+}
+
+// The events of a run are found whatever stands between them: those of other runs and of the session, told with the run or by the
+// way, before and after its end.
+func TestEventsOfARun(t *testing.T) {
+	r := open(t, dbPath(t))
+	rows := []runtime.SessionRow{r.openSession(t, "s0"), r.openSession(t, "s1")}
+	trial := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		trial++
+		want := map[string][]string{}
+		run := func(s, k int) string { return fmt.Sprint("run-", trial, "-", s, "-", k) }
+		made, ended := map[string]bool{}, map[string]bool{}
+		for i := range rapid.IntRange(1, 12).Draw(rt, "transactions") {
+			s := rapid.IntRange(0, 1).Draw(rt, "session")
+			tx := r.tx(rows[s])
+			if k := rapid.IntRange(0, 2).Draw(rt, "run"); k > 0 && !ended[run(s, k)] {
+				tx.Run = &runtime.RunRow{ID: run(s, k), ParentRun: "p", State: runtime.StateExecuting}
+				if rapid.IntRange(0, 3).Draw(rt, "ends") == 0 {
+					tx.Run.State, ended[run(s, k)] = runtime.StateSucceeded, true
+				}
+				made[run(s, k)] = true
+			}
+			for j := range rapid.IntRange(0, 3).Draw(rt, "events") {
+				e := trace.Event{Data: trace.TodoData{ID: fmt.Sprint(i, "-", j)}}
+				if id := run(s, rapid.IntRange(1, 2).Draw(rt, "of")); made[id] {
+					e.RunID = id
+					want[id] = append(want[id], fmt.Sprint(i, "-", j))
+				}
+				tx.Events = append(tx.Events, e)
+			}
+			r.commit(t, tx)
+		}
+		for id, ids := range want {
+			for _, limit := range []int{2, 100} {
+				var got []string
+				for after := int64(0); ; {
+					page, err := r.Events(t.Context(), "", id, after, limit)
+					if err != nil {
+						rt.Fatal(err)
+					}
+					for _, e := range page {
+						got, after = append(got, e.Data.(trace.TodoData).ID), e.Seq
+					}
+					if len(page) < limit {
+						break
+					}
+				}
+				if !slices.Equal(got, ids) {
+					rt.Fatalf("events of %s, %d at a time: %v, want %v", id, limit, got, ids)
+				}
+			}
+		}
+	})
+	if got, err := r.Events(t.Context(), "", "nobody", 0, 10); err != nil || len(got) > 0 {
+		t.Errorf("of no run: %v, %v", got, err)
+	}
+}
+
+// Whatever number a caller gives, it leads to no rows of another session.
+func TestKeysStayWithinASession(t *testing.T) {
+	r := open(t, dbPath(t))
+	for _, id := range []string{"s1", "s2", "s3"} {
+		r.say(t, r.openSession(t, id), id)
+	}
+	for _, n := range []int64{math.MinInt64, -1 << 40, -1 << 32, -1, 0, 1, 2, 1<<32 - 1, 1 << 32, 1 << 40, math.MaxInt64} {
+		messages, err := r.Messages(t.Context(), "s2", n, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folded, err := r.Folded(t.Context(), "s2", n, min(n, math.MaxInt64-100)+100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range append(messages, folded...) {
+			if m.SessionID != "s2" {
+				t.Errorf("%d: a message of %s", n, m.SessionID)
+			}
+		}
+		events, err := r.Events(t.Context(), "s2", "", n, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.SessionID != "s2" {
+				t.Errorf("%d: an event of %s", n, e.SessionID)
+			}
+		}
+	}
+	if got, err := r.Messages(t.Context(), "nobody", 0, 10); err != nil || len(got) > 0 {
+		t.Errorf("of no session: %v, %v", got, err)
+	}
+	// What is deleted takes its own rows with it, and its number leads to nothing for the next session.
+	for _, id := range []string{"s3", "s2"} {
+		if err := r.DeleteSession(t.Context(), id, "ann"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.say(t, r.openSession(t, "s4"), "new")
+	diff(t, []string{"new"}, r.texts(t, "s4"))
+	diff(t, []string{"s1"}, r.texts(t, "s1"))
+	left := dump(t, r)
+	if len(left["messages"]) != 2 || len(left["events"]) != 2 {
+		t.Errorf("left: %d messages, %d events", len(left["messages"]), len(left["events"]))
 	}
 }
 

@@ -20,7 +20,7 @@ type txn struct {
 	job   *job
 	// heads are where sessions stand, as far as this process has moved them.
 	heads map[string]head
-	args  []driver.NamedValue // room for the arguments of the statement that runs
+	args  []driver.NamedValue // room for the arguments of the statement that runs; it outlives the transaction
 }
 
 // stmt prepares query once for the connection's life.

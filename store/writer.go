@@ -192,7 +192,11 @@ func (s *Store) transact(ctx context.Context, batch []*job) error {
 		clear(s.heads)
 	}
 	return s.conns.write.Raw(func(c any) error {
-		return s.transactOn(&txn{ctx: ctx, conn: c.(driver.Conn), stmts: s.conns.stmts, heads: s.heads}, batch)
+		t := &txn{ctx: ctx, conn: c.(driver.Conn), stmts: s.conns.stmts, heads: s.heads, args: s.args}
+		err := s.transactOn(t, batch)
+		s.args = t.args[:0]
+		clear(s.args[:cap(s.args)]) // else it would hold on to texts
+		return err
 	})
 }
 

@@ -140,7 +140,7 @@ func TestAppliedRemembersSixteen(t *testing.T) {
 	}
 	for i := range 40 {
 		_, in, err := r.Applied(t.Context(), "s1", fmt.Sprint("t", i))
-		if err != nil || in != (i >= 40-txRing) {
+		if err != nil || in != (i >= 40-recentBound) {
 			t.Errorf("applied t%d: %v, %v", i, in, err)
 		}
 	}

@@ -41,8 +41,9 @@ func fill(ctx context.Context, path string, sessions, messages int) (err error) 
 			if n%2 == 1 {
 				kind, text = "assistant", "**Answer.** "+strings.Repeat("some words and `code` for it, ", 8)+"\n\n- one\n- two 部署计划\n"
 			}
-			if _, err := tx.ExecContext(ctx, `INSERT INTO messages (id, session_id, n, kind, role, content, tokens, created_at)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, fmt.Sprintf("%s-%d", id, n), id, n+1, kind, kind, text, len(text)/4, now); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO messages (id, session_id, n, kind, role, content, tokens, created_at, key)
+				SELECT ?, id, ?, ?, ?, ?, ?, ?, num << 32 | ? FROM sessions WHERE id = ?`,
+				fmt.Sprintf("%s-%d", id, n), n+1, kind, kind, text, len(text)/4, now, n+1, id); err != nil {
 				return fmt.Errorf("fill %s: %w", path, err)
 			}
 		}
