@@ -178,7 +178,7 @@ func (w *stepRows) step() error {
 		return err
 	}
 	result := []any{w.id(), "s0", w.n, "tool", "tool", stepResult, nil, nil, "c4", "look", uuid(1), w.ids, false, false, 120, nil, at, keyOf(1, w.n)}
-	return w.commit(result, w.events(stepEvents[2]), endCallCommand, []any{"done", "none", stepResult, at, at, uuid(1), w.ids, 0, 0, call, "s0"})
+	return w.commit(result, w.events(stepEvents[2]), endCallCommand, []any{"done", "read_only", "none", stepResult, at, at, uuid(1), w.ids, 0, 0, call, "s0"})
 }
 
 func (w *stepRows) id() string { return uuid(1_000_000 + w.txs) }

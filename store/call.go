@@ -22,7 +22,7 @@ const insertCallCommand = "INSERT INTO tool_calls (" + callColumns + `) VALUES (
 	WHERE session_id = excluded.session_id AND id = excluded.id`
 
 // Of +? see advanceCommand.
-const endCallCommand = `UPDATE tool_calls SET status = ?, side_effect = ?, result = ?, started_at = coalesce(?, started_at),
+const endCallCommand = `UPDATE tool_calls SET status = ?, effect = ?, side_effect = ?, result = ?, started_at = coalesce(?, started_at),
 	finished_at = ? WHERE run_id = ? AND step = +? AND reply = +? AND ord = +? AND id = ? AND session_id = ?`
 
 // putCalls inserts the transaction's calls or updates what can change of them. Arguments never change: edited ones make a
@@ -39,7 +39,7 @@ func (t *txn) putCalls(tx runtime.Tx) error {
 		ok := false
 		if c.FinishedAt != nil { // it was stored when it was made, as good as always: cheaper than an INSERT that finds it so
 			ok, err = t.execOne(endCallCommand,
-				string(c.Status), c.SideEffect, result, microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt), c.RunID, c.Step,
+				string(c.Status), string(c.Effect), c.SideEffect, result, microsOrNull(c.StartedAt), microsOrNull(c.FinishedAt), c.RunID, c.Step,
 				c.Reply, c.Ord, c.ID, tx.SessionID)
 		}
 		if err == nil && !ok {

@@ -20,7 +20,7 @@ import (
 // readers is how many connections read at once.
 const readers = 4
 
-// conns are the connections to one database file: one that writes, used by the writer goroutine alone, and a pool that only
+// conns are the connections to one database file: one that writes, used by the writer alone, and a pool that only
 // reads.
 type conns struct {
 	path  string

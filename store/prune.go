@@ -102,7 +102,7 @@ func (s *Store) Shrink(ctx context.Context) (Shrunk, error) {
 	return out, nil
 }
 
-// shrink runs on the writer goroutine.
+// shrink runs as the writer.
 func (s *Store) shrink(ctx context.Context) (out Shrunk, err error) {
 	if err := s.ready(ctx); err != nil {
 		return out, commitError(s.path, err)

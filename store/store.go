@@ -1,9 +1,10 @@
 // Package store keeps sessions in one SQLite file and implements the ports runtime.Store, runtime.Library,
 // runtime.Drafts and tools.TodoReader.
 //
-// Everything that changes the database is a job for the one writer goroutine (writer.go). It takes what waits, in order,
-// into one transaction, a savepoint for each job, so that one fsync serves many, and a job that is refused takes nothing
-// else with it. After the commit it publishes the events and only then answers. Readers (read.go) use a pool of their own
+// Everything that changes the database is a job of the one writer (writer.go). Who has the turn is the writer: the goroutine that
+// takes what waits, in order, into one transaction, a savepoint for each job, so that one fsync serves many, and a job that is
+// refused takes nothing else with it; or, when nothing waits and nobody writes, the caller itself. After the commit the writer
+// publishes the events and only then answers. Readers (read.go) use a pool of their own
 // and hold no cursor for long.
 //
 // Between processes there are three kinds of locks, all freed by the kernel when a process dies: those around opening and
@@ -22,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -39,11 +41,11 @@ type Config struct {
 	Clock clock.Clock
 	// NewID gives UUIDv7.
 	NewID func() string
-	// Publish gets the events of each transaction after its commit, in commit order, from the writer goroutine: it must not
-	// wait for the store. It may be nil.
+	// Publish gets the events of each transaction after its commit, in commit order, from whoever writes, one at a time: it must
+	// not wait for the store. It may be nil.
 	Publish func(events ...trace.Event)
 	// OnNotice is told, in one line, what the user should know: that the file is gone and where the sessions went. It is
-	// called from the writer goroutine and may be nil.
+	// called by whoever writes and may be nil.
 	OnNotice func(text string)
 	// Faults are failures made on purpose; nil is none.
 	Faults *runtime.Faults
@@ -60,14 +62,16 @@ type Store struct {
 	holderID string
 	queue    *clock.Queue[*job]
 	writers  *clock.Group
+	turn     *clock.Queue[struct{}] // holds the turn when nobody writes
+	closing  atomic.Bool
 
-	// mu guards what readers and the writer share. Only the writer goroutine changes it.
+	// mu guards what readers and the writer share. Only the writer changes it.
 	mu    sync.Mutex
 	path  string
 	conns *conns
 	lost  error // why there are no connections
 
-	// Of the writer goroutine alone:
+	// Of the writer alone, who has the turn:
 	files *files
 	dbID  string
 	last  *conns // the closed ones, for what they know of the file
@@ -122,6 +126,8 @@ func openWith(ctx context.Context, cfg Config, steps []string) (*Store, error) {
 		return nil, errors.Join(openFailed(path, err), s.shut())
 	}
 	s.queue = clock.NewQueue[*job](cfg.Clock, queueBound)
+	s.turn = clock.NewQueue[struct{}](cfg.Clock, 1)
+	s.turn.TryPut(struct{}{})
 	s.writers = clock.NewGroup(cfg.Clock)
 	s.writers.Go(s.writeAll)
 	return s, nil
@@ -146,6 +152,7 @@ func (s *Store) Close(ctx context.Context) error {
 	if errors.As(err, &gone) {
 		err = s.do(context.WithoutCancel(ctx), release) // the second one saves what can be saved
 	}
+	s.closing.Store(true)
 	s.queue.Close()
 	if errors.Is(err, runtime.ErrClosed) {
 		err = nil

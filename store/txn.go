@@ -169,7 +169,7 @@ func (t *txn) run() error {
 	if _, err := t.exec("SAVEPOINT job"); err != nil {
 		return err
 	}
-	if err := t.job.run(t); err != nil {
+	if err := t.runJob(); err != nil {
 		if !refused(err) {
 			return err
 		}
@@ -182,10 +182,21 @@ func (t *txn) run() error {
 	return err
 }
 
+// runJob runs the job's change. One that panics fails with its transaction, which is rolled back, and its caller gets the panic.
+func (t *txn) runJob() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.job.broken = &v
+			err = fmt.Errorf("a change panicked: %v", v)
+		}
+	}()
+	return t.job.run(t)
+}
+
 // runAlone runs the only job of a transaction. It needs no savepoint: what would undo the job undoes all that there is, and SQLite
 // need not keep each page as it was before.
 func (t *txn) runAlone() error {
-	err := t.job.run(t)
+	err := t.runJob()
 	if !refused(err) {
 		return err
 	}

@@ -34,20 +34,24 @@ type job struct {
 	// alone, if set, is run in place of run, between two transactions.
 	alone func() error
 	state atomic.Int32
-	done  *clock.Latch
+	done  *clock.Latch // nil when its caller runs it
 	// err and events are the writer's until done is open.
 	err    error
 	events []trace.Event
+	broken *any // what run panicked with
 	// wrote is the id of a Tx that this job applied, asked the one that it looked for.
 	wrote, asked string
 }
 
-// do runs a change on the writer goroutine and waits for its commit.
+// do runs a change as one of the writer's jobs and waits for its commit.
 func (s *Store) do(ctx context.Context, run func(t *txn) error) error {
 	return s.submit(ctx, &job{run: run})
 }
 
 func (s *Store) submit(ctx context.Context, j *job) error {
+	if s.writeNow(ctx, j) {
+		return j.outcome()
+	}
 	j.done = clock.NewLatch(s.cfg.Clock)
 	if err := s.queue.Put(ctx, j); err != nil {
 		if errors.Is(err, clock.ErrClosed) {
@@ -63,15 +67,41 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 			return err
 		}
 	}
+	return j.outcome()
+}
+
+// outcome is what the caller of a job gets.
+func (j *job) outcome() error {
+	if j.broken != nil {
+		panic(*j.broken)
+	}
 	return j.err
 }
 
-// writeAll is the writer goroutine.
+// writeNow runs j at once, in its caller's goroutine, when nobody writes and nothing waits: two hand-overs between goroutines would
+// take as long as the statements. It says no when j has to wait for its turn.
+func (s *Store) writeNow(ctx context.Context, j *job) bool {
+	if ctx.Err() != nil || s.queue.Len() > 0 {
+		return false
+	}
+	if _, free := s.turn.TryGet(); !free {
+		return false
+	}
+	defer s.turn.TryPut(struct{}{})
+	if s.closing.Load() {
+		return false
+	}
+	s.runBatch(take(nil, j))
+	return true
+}
+
+// writeAll is the writer goroutine: it runs the jobs that had to wait.
 func (s *Store) writeAll() {
 	for {
 		j, err := s.queue.Get(context.Background())
-		if err != nil {
-			break
+		// Whoever gives the turn back gives it to this goroutine before anybody else can take it.
+		if _, turnErr := s.turn.Get(context.Background()); err != nil || turnErr != nil {
+			break // which keeps the turn: nobody writes any more
 		}
 		batch := take(nil, j)
 		for len(batch) < batchBound {
@@ -82,6 +112,7 @@ func (s *Store) writeAll() {
 			batch = take(batch, j)
 		}
 		s.runBatch(batch)
+		s.turn.TryPut(struct{}{})
 	}
 	if err := s.shut(); err != nil {
 		s.notice("closing the database %s: %v", s.path, err)
@@ -101,7 +132,7 @@ func (s *Store) runBatch(batch []*job) {
 	if i := slices.IndexFunc(batch, func(j *job) bool { return j.alone != nil }); i >= 0 {
 		s.runBatch(batch[:i])
 		batch[i].err = batch[i].alone()
-		batch[i].done.Open()
+		batch[i].answer()
 		s.runBatch(batch[i+1:])
 		return
 	}
@@ -121,6 +152,13 @@ func (s *Store) runBatch(batch []*job) {
 		s.announce(batch)
 	}
 	for _, j := range batch {
+		j.answer()
+	}
+}
+
+// answer lets the caller go on that waits for the job, if it does.
+func (j *job) answer() {
+	if j.done != nil {
 		j.done.Open()
 	}
 }

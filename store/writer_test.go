@@ -286,7 +286,7 @@ func TestBatchIsolatesRefusals(t *testing.T) {
 			}
 		})
 	}
-	for r.queue.Len() < jobs {
+	for r.queue.Len() < jobs-1 { // one is in the hand of the writer goroutine, which waits for its turn
 		goruntime.Gosched()
 	}
 	gate.Open()
@@ -348,11 +348,9 @@ func TestCancelBeforeAndAfterTaken(t *testing.T) {
 				t.Errorf("a job that waited: %v", err)
 			}
 		})
-		for r.queue.Len() == 0 {
-			if err := sim.Sleep(context.Background(), time.Millisecond); err != nil {
-				t.Error(err)
-				return
-			}
+		if err := sim.Sleep(context.Background(), time.Millisecond); err != nil { // behind which it waits
+			t.Error(err)
+			return
 		}
 		cancelTaken()
 		cancelWaiting()
