@@ -2,6 +2,7 @@ package ui
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -36,6 +37,7 @@ type driver struct {
 	method ansi.Method
 	quit   bool
 	clip   string
+	raw    string // what was written to the terminal beside frames
 	w, h   int
 	frames func(content string) // called for each frame that differs
 	last   string
@@ -101,6 +103,10 @@ func (d *driver) took(msg tea.Msg) {
 		d.quit = true
 		d.mu.Unlock()
 		return
+	case tea.RawMsg:
+		d.mu.Lock()
+		d.raw += fmt.Sprint(msg.Msg)
+		d.mu.Unlock()
 	}
 	// The clipboard's message is not exported; it is a string.
 	if v := reflect.ValueOf(msg); v.Kind() == reflect.String && strings.Contains(v.Type().String(), "lipboard") {

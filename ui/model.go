@@ -105,7 +105,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		p.stand()
 		cmds = append(cmds, p.watch(i == m.active), p.keep())
 	}
-	return m, tea.Batch(append(cmds, m.keepTicking())...)
+	return m, tea.Batch(append(cmds, m.notify(), m.keepTicking())...)
 }
 
 func (m *Model) route(msg tea.Msg) tea.Cmd {
@@ -162,7 +162,10 @@ func (m *Model) terminal(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 		}
 		m.w, m.h = w, h
 	case tea.RawMsg:
-		return tea.ClearScreen, true // the margins were reset: paint it all
+		if msg.Msg != resetMargins {
+			return nil, true
+		}
+		return tea.ClearScreen, true // paint it all
 	case tea.BackgroundColorMsg:
 		e.light = !msg.IsDark()
 		e.pickLook()

@@ -21,6 +21,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
+	"vitrine/runtime/config"
 )
 
 // Notice is a standing condition of the program that belongs to no session, such as a trace file that cannot be written.
@@ -69,6 +70,8 @@ type Options struct {
 	Env func(string) string
 	// Input and Output are the terminal; nil: standard input and output.
 	Input, Output *os.File
+	// Notify is how hidden tabs tell that they have ended or ask; empty: not at all.
+	Notify []config.Notify
 	// Stock lets Bubble Tea paint, for terminals on which our own painter fails.
 	Stock bool
 	// Hold makes the program's own watch for interrupts look away until release is called: while the user's editor has the

@@ -43,6 +43,7 @@ type page struct {
 	asking       *trace.CompactData // a fold that waits for the user's word
 	unsaved      *trace.ErrorData   // an error that could not be stored: what is shown may not be saved
 	unseen       bool               // a run ended while the tab was hidden
+	seenMark     tabMark            // its sign after the last message
 
 	// What it shows.
 	columns columns

@@ -49,6 +49,25 @@ func parseBool(s string) (bool, error) {
 	return false, errors.New("must be 1 or 0")
 }
 
+// parseNotify reads a list of ways, or off.
+func parseNotify(s string) (ways []Notify, err error) {
+	if s == "off" {
+		return nil, nil
+	}
+	for word := range strings.SplitSeq(s, ",") {
+		way := Notify(strings.TrimSpace(word))
+		switch way {
+		case NotifyBell, NotifyOSC9, NotifyOSC777:
+			if !slices.Contains(ways, way) {
+				ways = append(ways, way)
+			}
+		default:
+			return nil, errors.New("must be bell, osc9, osc777, several of them with commas, or off")
+		}
+	}
+	return ways, nil
+}
+
 func checkCompact(s string) error {
 	switch CompactMode(s) {
 	case CompactAuto, CompactAsk, CompactOff:

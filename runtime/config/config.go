@@ -23,6 +23,16 @@ import (
 	"vitrine/llm/profile"
 )
 
+// Notify is a way to tell the user of a tab that is not seen.
+type Notify string
+
+// The ways: the terminal's bell, and two kinds of notification of the desktop.
+const (
+	NotifyBell   Notify = "bell"
+	NotifyOSC9   Notify = "osc9"
+	NotifyOSC777 Notify = "osc777"
+)
+
 // CompactMode is when the context is folded.
 type CompactMode string
 
@@ -74,6 +84,8 @@ type Config struct {
 	MaxRawTurns  int
 	MaxCtxTokens int
 	Compact      CompactMode
+	// Notify is how the screen tells of hidden tabs; nil: not at all.
+	Notify []Notify
 	// ToolPolicy is the rule (auto, ask, deny) of tools and effects by name; nil when nobody set one.
 	ToolPolicy map[string]string
 

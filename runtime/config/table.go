@@ -158,6 +158,13 @@ func agentTable() []setting {
 
 func fileTable() []setting {
 	return []setting{
+		{name: "AGENT_NOTIFY", def: string(NotifyBell),
+			doc:  "How a tab that is not seen tells that it has ended or asks: bell, osc9, osc777, several of them with commas, or off.",
+			note: "osc9 and osc777 are notifications of the desktop, in terminals that know them.",
+			parse: func(c *Config, s string) (err error) {
+				c.Notify, err = parseNotify(s)
+				return err
+			}},
 		{name: "AGENT_DB_PATH", def: "data/sessions.db", path: true,
 			doc:   "The database; a relative path starts at the folder where one works, so sessions belong to it.",
 			parse: func(c *Config, s string) error { c.DBPath = s; return checkPath(s) }},
