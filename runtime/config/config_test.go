@@ -42,6 +42,7 @@ func TestDefaults(t *testing.T) {
 		MaxRawTurns:       20,
 		MaxCtxTokens:      6000,
 		Compact:           CompactAuto,
+		Notify:            []Notify{NotifyBell},
 		DBPath:            "data/sessions.db",
 		TracePath:         "data/traces.jsonl",
 		TraceMaxPayload:   2000,
