@@ -255,6 +255,25 @@ var settingOf = map[string]string{
 	"deadline": "AGENT_RUN_DEADLINE_SECONDS", "context": "AGENT_MAX_CTX_TOKENS",
 }
 
+// The trace tells a run's caps beside its use.
+func TestBudgetsInTheTrace(t *testing.T) {
+	b := newBed(t, scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"a"}`}), scripted.Text("ok"))
+	b.cfg.Limits.Budget = runtime.Budget{Steps: 5, Calls: 7, Tokens: 9000, Cost: dollars(0.5), Deadline: 90 * time.Second}
+	b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
+	want := &trace.Caps{Steps: 5, Calls: 7, Tokens: 9000, Cost: dollars(0.5), DeadlineMS: 90_000}
+	if d := cmp.Diff(want, b.named(trace.RunStart)[0].Data.(trace.RunStartData).Caps); d != "" {
+		t.Error(d)
+	}
+	tree := &trace.Tree{}
+	for _, ev := range b.store.sessions["s"].events {
+		tree.Apply(ev)
+	}
+	var out strings.Builder
+	if err := trace.Print(&out, tree); err != nil || !strings.Contains(out.String(), "2 of 5 steps, 1 of 7 calls, ") || !strings.Contains(out.String(), " of 9.0k tokens") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 func TestStepWarning(t *testing.T) {
 	b := newBed(t, scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"a"}`}), scripted.Text("ok"))
 	b.cfg.Limits.Budget.Steps = 2

@@ -373,7 +373,7 @@ func (s *session) start(text string, from *InboxRow) error {
 		tx.Title = &title
 		tx.Events = append(tx.Events, s.event(trace.SessionData{Action: "renamed", Title: title}))
 	}
-	started := s.event(trace.RunStartData{Input: text, Model: model})
+	started := s.event(trace.RunStartData{Input: text, Model: model, Caps: row.Budget.caps()})
 	started.RunID, started.Turn = row.ID, turn
 	tx.Events = append(tx.Events, started)
 	got, err := s.commit(tx)

@@ -135,6 +135,7 @@ func about(n *Node) string {
 		if n.Tokens.Cost != nil {
 			say(FormatMoney(*n.Tokens.Cost))
 		}
+		say(used(n))
 		say(n.Outcome)
 		say(n.Detail)
 	default:

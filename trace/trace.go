@@ -68,6 +68,8 @@ type RunStartData struct {
 	Input string `json:"input"` // the user's text
 	Model string `json:"model"`
 	N     int64  `json:"n"` // the user message's place in the session
+	// Caps are what the run may use; nil in traces of before they were told.
+	Caps *Caps `json:"caps,omitempty"`
 }
 
 // LLMCallData is one model call that ended, well or not. What the provider did not report is null.
