@@ -39,6 +39,9 @@ type follower struct {
 	told    bool            // the user knows of a failure
 	end     error
 	done    bool
+	// plain answers questions at once; nil: the run is left with them.
+	plain     *plainChat
+	questions []trace.ApprovalData
 }
 
 func newFollower(c *command, app *App, id string, asJSON bool, ahead int) *follower {
@@ -65,6 +68,11 @@ func (f *follower) follow(ctx context.Context) error {
 		if after, ok := batch.Missed[f.id]; ok {
 			f.seq = max(f.seq, after)
 			if err := f.catchUp(ctx); err != nil {
+				return err
+			}
+		}
+		for ; len(f.questions) > 0 && !f.done; f.questions = f.questions[1:] {
+			if err := f.plain.question(ctx, f.questions[0]); err != nil {
 				return err
 			}
 		}
@@ -177,11 +185,23 @@ func (f *follower) ours(ev trace.Event) {
 	switch d := ev.Data.(type) {
 	case trace.AnswerData:
 		f.closing = &d
+	case trace.ToolCallData:
+		if f.plain != nil && d.Status == string(runtime.CallStarted) {
+			f.c.out.line("Calling %s with %s", d.Tool, paint.Reveal(string(d.Arguments)))
+		}
 	case trace.ToolResultData:
+		if f.plain != nil {
+			f.c.out.line("%s: %s", d.Tool, resultWord(d))
+			return
+		}
 		f.progress("%s   %s", d.Tool, resultWord(d))
 	case trace.ApprovalData:
 		if d.Phase == "asked" && !f.asked[d.ID] {
 			f.asked[d.ID] = true
+			if f.plain != nil {
+				f.questions = append(f.questions, d)
+				return
+			}
 			f.question(d)
 			f.c.err.line("vitrine: vitrine run --session %s --approve %s | --deny %s", f.id, d.ID, d.ID)
 		}

@@ -31,9 +31,11 @@ type options struct {
 	protocol string
 	// renderer is who paints the screen.
 	renderer string
-	traffic  Traffic
-	expect   expectations
-	resume   string
+	// plain is the transcript in place of the screen.
+	plain   bool
+	traffic Traffic
+	expect  expectations
+	resume  string
 	// outcomes are the user's words on calls whose outcome nobody knows.
 	outcomes []string
 	// approve and deny are calls of --session's run that wait for a word; reason goes with deny.
@@ -77,7 +79,12 @@ func (c *command) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          rootArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return c.screen(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.plain {
+				return c.plain(cmd.Context(), o)
+			}
+			return c.screen(cmd.Context(), o)
+		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("vitrine {{.Version}}\n")
@@ -88,6 +95,7 @@ func (c *command) root() *cobra.Command {
 	f.StringVar(&o.session, "session", "", "open this session in front; it is made when it does not exist")
 	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
 	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
+	f.BoolVar(&o.plain, "plain", false, "a transcript, line after line, in place of the screen: for screen readers and simple terminals")
 	f.StringVar(&o.renderer, "renderer", rendererOwn, "who paints the screen: own, or stock (Bubble Tea's) for a terminal that shows it wrong")
 	o.protocolFlag(f)
 	o.traffic.flags(f)

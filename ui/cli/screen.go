@@ -35,7 +35,7 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 
 // canDraw refuses what is no terminal, or one that cannot place the cursor.
 func (c *command) canDraw() error {
-	const do = `use vitrine run "..." there`
+	const do = `use vitrine --plain or vitrine run "..." there`
 	if c.proc.In != Terminal || c.proc.Out != Terminal {
 		return &UsageError{What: "the screen needs a terminal as standard input and output", Do: do}
 	}

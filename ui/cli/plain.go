@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"vitrine/runtime"
+	"vitrine/runtime/clock"
+	"vitrine/trace"
+	"vitrine/ui/paint"
+)
+
+// plainHelp is what /help prints.
+const plainHelp = `A line is a message. A line that ends with \ goes on in the next.
+/model NAME changes the model, /quit or the end of the input leaves. Ctrl+C stops a turn and leaves.
+When a call waits for your word: y once, a always in this session, n no, n REASON no and why.`
+
+// plain is `vitrine --plain`: the chat as a transcript, line after line, for screen readers and terminals that place no cursor.
+// Nothing is drawn over, nothing is told by colour, and nothing moves.
+func (c *command) plain(ctx context.Context, o *options) (err error) {
+	cfg, err := c.load(o)
+	if err != nil {
+		return err
+	}
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Traffic: o.traffic})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = c.closeApp(app, err)
+		c.notices(app)
+	}()
+	c.say(app, cfg)
+	if o.goOn {
+		list, err := app.Library.Sessions(ctx, cfg.User)
+		if err != nil {
+			return fmt.Errorf("list the sessions: %w", err)
+		}
+		if len(list) > 0 {
+			o.session = list[0].ID
+		}
+	}
+	reading, stop := c.prog.Clock.WithCancel(ctx)
+	defer stop()
+	p := &plainChat{c: c, app: app, reading: reading, lines: c.readLines(reading)}
+	p.id, p.snap, err = c.openSession(ctx, app, cfg, o)
+	if err != nil {
+		return err
+	}
+	if err := c.useModel(ctx, app, o, p.snap); err != nil {
+		return err
+	}
+	c.stop.onFirst(func() {
+		app.Agent.Cancel(p.id)
+		stop()
+	})
+	return p.chat(ctx)
+}
+
+// plainChat is one conversation by lines.
+type plainChat struct {
+	c    *command
+	app  *App
+	id   string
+	snap runtime.Snapshot
+	turn int
+	// reading ends with the first interrupt, lines with the input.
+	reading context.Context
+	lines   *clock.Queue[string]
+}
+
+// chat takes lines until there are none.
+func (p *plainChat) chat(ctx context.Context) error {
+	p.c.out.line("Session %s. /help says what can be typed.", p.id)
+	if r := p.snap.Run; r != nil && !p.snap.Running {
+		p.c.out.line("Turn %d was interrupted. The next message gives it up; vitrine run --resume %s goes on with it.", r.Turn, r.ID)
+	}
+	p.turn = p.snap.Session.TurnCount
+	for {
+		text, err := p.message()
+		switch {
+		case errors.Is(err, io.EOF):
+			p.c.out.line("Left. The session is kept: vitrine --plain --session %s", p.id)
+			return nil
+		case err != nil:
+			return err
+		case strings.TrimSpace(text) == "":
+			continue
+		case strings.HasPrefix(text, "/"):
+			err = p.command(ctx, strings.TrimSpace(text))
+		default:
+			err = p.ask(ctx, text)
+		}
+		if errors.Is(err, io.EOF) {
+			continue // the lines are at their end: the next look says so
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// message reads a message of one line, or of several that are joined by a backslash.
+func (p *plainChat) message() (string, error) {
+	var all []string
+	for {
+		prompt := "You: "
+		if len(all) > 0 {
+			prompt = "more: "
+		}
+		line, err := p.read(prompt)
+		if err != nil {
+			return "", err
+		}
+		rest, more := strings.CutSuffix(line, `\`)
+		if all = append(all, rest); !more {
+			return strings.Join(all, "\n"), nil
+		}
+	}
+}
+
+// read takes one line, io.EOF at their end. Only a person is prompted.
+func (p *plainChat) read(prompt string) (string, error) {
+	if p.c.proc.In == Terminal {
+		p.c.out.raw(prompt)
+	}
+	line, err := p.lines.Get(p.reading)
+	switch {
+	case errors.Is(err, clock.ErrClosed):
+		return "", io.EOF
+	case err != nil || p.c.stop.stopped():
+		return "", errInterrupted
+	}
+	return line, nil
+}
+
+func (p *plainChat) command(ctx context.Context, line string) error {
+	name, arg, _ := strings.Cut(line, " ")
+	switch name {
+	case "/quit", "/exit":
+		p.c.out.line("Left. The session is kept: vitrine --plain --session %s", p.id)
+		p.lines.Close()
+		return io.EOF
+	case "/help":
+		p.c.out.line("%s", plainHelp)
+	case "/model":
+		arg = strings.TrimSpace(arg)
+		if arg == "" {
+			p.c.out.line("Name the model: /model NAME; vitrine models lists them.")
+			return nil
+		}
+		if err := p.app.Agent.Set(ctx, p.id, runtime.Setting{Model: &arg}); err != nil {
+			p.c.out.line("The model stays: %s", strings.Join(describe(err), " "))
+			return nil
+		}
+		p.c.out.line("Model %s from the next turn on.", arg)
+	default:
+		p.c.out.line("There is no command %s here; /help lists them. A blank before it sends it as text.", name)
+	}
+	return nil
+}
+
+// ask runs one turn and prints it. What goes wrong with it is told, and the chat goes on.
+func (p *plainChat) ask(ctx context.Context, text string) error {
+	f := newFollower(p.c, p.app, p.id, false, 0)
+	defer f.close()
+	f.plain = p
+	if err := p.app.Agent.Submit(ctx, p.id, strings.TrimPrefix(text, " ")); err != nil {
+		p.c.out.line("Not sent: %s", strings.Join(describe(err), " "))
+		return nil
+	}
+	p.turn++
+	p.c.out.line("Turn %d.", p.turn)
+	err := f.follow(ctx)
+	if p.c.stop.stopped() || ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.c.out.line("The turn did not succeed: %s", strings.Join(describe(err), " "))
+		return nil
+	}
+	return err
+}
+
+// question puts a call before the user and hands the word on.
+func (p *plainChat) question(ctx context.Context, d trace.ApprovalData) error {
+	p.c.out.line("%s waits for your word. It would run with %s", d.Tool, paint.Reveal(string(d.Arguments)))
+	for row := range strings.Lines(paint.RevealLines(d.Preview)) {
+		p.c.out.line("  %s", strings.TrimSuffix(row, "\n"))
+	}
+	for {
+		line, err := p.read("y once, a always here, n no, or n and why: ")
+		if err != nil {
+			p.app.Agent.Cancel(p.id)
+			return err
+		}
+		word, why, _ := strings.Cut(strings.TrimSpace(line), " ")
+		answer := runtime.Decision{Call: d.ID, Reason: strings.TrimSpace(why)}
+		switch strings.ToLower(word) {
+		case "y", "yes":
+			answer.Allow = true
+		case "a", "always":
+			answer.Allow, answer.Always = true, true
+		case "n", "no":
+		default:
+			p.c.out.line("%q is no answer: y, a, or n.", line)
+			continue
+		}
+		if err := p.app.Agent.Set(ctx, p.id, runtime.Setting{Decide: []runtime.Decision{answer}}); err != nil {
+			p.c.out.line("The word was not taken: %s", strings.Join(describe(err), " "))
+		}
+		return nil
+	}
+}
+
+// lineBound is how many lines may wait to be taken.
+const lineBound = 64
+
+// readLines reads standard input line by line. The reading itself cannot be stopped, so it stands aside.
+func (c *command) readLines(ctx context.Context) *clock.Queue[string] {
+	q := clock.NewQueue[string](c.prog.Clock, lineBound)
+	c.prog.Clock.Go(func() {
+		defer q.Close()
+		in := bufio.NewScanner(c.proc.Stdin)
+		in.Buffer(nil, inputLimit)
+		for in.Scan() {
+			if q.Put(ctx, strings.TrimSuffix(in.Text(), "\r")) != nil {
+				return
+			}
+		}
+	})
+	return q
+}
