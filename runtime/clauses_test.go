@@ -114,8 +114,6 @@ func reading(args func(n int) string) scripted.Step {
 	}).When("go").Times(-1)
 }
 
-// B059: the same call for ever, two in turn, the same but for white space: one notice at the third (fourth) result, the end two
-// results later with a reason that the user sees; the hard limit of steps holds in all of them; a new message works.
 // B059, the other side: what looks alike and is none. Polling whose result changes, the same reading after an edit, the same
 // effect asked for many times with other arguments, few repetitions: no notice, no end.
 func TestB059NoFalseAlarm(t *testing.T) {
@@ -170,9 +168,6 @@ func TestB059NoFalseAlarm(t *testing.T) {
 	}
 }
 
-// B061: 26 calls, each with other arguments, all refused in the same way: told at the fifth, stopped two later.
-// B062: after the end for going in circles, for the limit of steps, for an error of the model, in the same process and after a
-// restart: a new turn counts from the beginning, has the whole history, and asks the model once for one message.
 func served(t *testing.T, policy *runtime.Policy, replies ...llmtest.Reply) (*bed, *llmtest.Server, chan trace.Event) {
 	b := newBed(t)
 	srv := llmtest.NewServer().Strict()
@@ -454,8 +449,6 @@ func TestB067DanglingCallOfAnOlderBuild(t *testing.T) {
 	}
 }
 
-// B068: resumed after a crash in its middle, a tool with an effect is not run again: the user is asked, and without a word it
-// reads as unknown; a tool that only reads runs again.
 // B070: a message in place of an answer, in the process that asked and in a resumed one: the call is answered as not run before the
 // message, and a word that comes later finds nothing that waits.
 func TestB070MessageDuringApproval(t *testing.T) {
