@@ -48,8 +48,13 @@ func TestServerCutsThePrompt(t *testing.T) {
 		{"within 2", 11000, -1, false}, {"the cache explains it", 4000, 11000, false}, {"no count of a prompt", 12, -1, false}, {"nothing", -1, -1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			turn := 0
 			b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
-				return scripted.Text("ok").Usage(tt.reported, 5, tt.cached)
+				reported := tt.reported
+				if turn++; !tt.cut && reported > 100 {
+					reported += turn // the same count for more text would be a sign
+				}
+				return scripted.Text("ok").Usage(reported, 5, tt.cached)
 			}, func(int) string { return fact("it was long") }))
 			b.cfg.Limits.ContextTokens = 32768
 			b.cfg.Limits.Budget.Tokens = 0
@@ -76,6 +81,39 @@ func TestServerCutsThePrompt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// With our limit and a server's window near each other no single report can tell of a cut. The same number twice, though clearly more
+// was sent, can: no estimate is so wrong.
+func TestEqualReportsTellOfACut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reports []int
+		cut     bool
+	}{
+		"cut":              {[]int{1500, 2563, 3686, 4096, 4096, 4096}, true},
+		"grows":            {[]int{1500, 2563, 3686, 4096, 4700, 5200}, false},
+		"equal, but small": {[]int{400, 400, 400, 400, 400, 400}, false},
+	} {
+		i := 0
+		b := newBed(t, scripted.Func(func(llm.Request) scripted.Step {
+			i++
+			return scripted.Text("ok").Usage(tt.reports[min(i, len(tt.reports))-1], 5, -1)
+		}).Times(-1))
+		b.cfg.Limits.ContextTokens, b.cfg.Limits.Fold = 12000, runtime.FoldOff
+		b.cfg.Limits.Budget.Tokens = 0
+		b.run(func(ctx context.Context) {
+			for i := range tt.reports {
+				b.ask(ctx, "s", fmt.Sprintf("question %d %s", i, strings.Repeat("these are words ", 400)))
+			}
+		})
+		notes := b.notices("server_cuts")
+		if tt.cut != (len(notes) == 1) || len(notes) > 1 || tt.cut != (b.meter().Limit == 4096) {
+			t.Errorf("%s: %+v, limit %d", name, notes, b.meter().Limit)
+		}
+		if tt.cut && (!strings.Contains(notes[0].Todo, "OLLAMA_CONTEXT_LENGTH") || strings.Contains(notes[0].Todo, "num_ctx")) {
+			t.Errorf("it says %q", notes[0].Todo)
+		}
 	}
 }
 

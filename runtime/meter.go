@@ -61,19 +61,30 @@ func reserveOf(limit int) int { return min(1024, limit/8) }
 // serverCut is a server's own window as its reports betray it: some servers cut a prompt silently, and the model forgets its
 // instructions. The zero value is a server of which nothing of the kind was seen.
 type serverCut struct {
-	at   int  // to how many tokens
-	sure bool // two reports in a row said so; one alone may be wrong
-	told bool
+	at int // to how many tokens
+	// took and of are the last report and what we estimated for it.
+	took, of int
+	sure     bool // two reports in a row said so; one alone may be wrong
+	told     bool
 }
 
 // leastCut is the smallest window that a server is believed to have: fewer tokens are no count of a prompt.
 const leastCut = 512
+
+// leastGrowth is what part of an estimate the next one has to be larger by, for an equal report to say that something was cut.
+const leastGrowth = 20
 
 // watch takes in what the server counted for a request that we estimated. It gives what to tell the user, once.
 func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
 	took := *u.Prompt
 	if u.Cached != nil && *u.Cached >= took {
 		took += *u.Cached // some servers leave out what came from their cache
+	}
+	same := took == c.took && estimate >= c.of+c.of/leastGrowth
+	c.took, c.of = took, estimate
+	if same && took >= leastCut && took*10 <= estimate*9 { // more was sent, and the very same number came: no estimate is so wrong
+		c.at, c.sure = took, true
+		return c.tell(took, estimate)
 	}
 	if took < leastCut || took*2 >= estimate {
 		if took > c.at || !c.sure {
@@ -83,6 +94,11 @@ func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
 	}
 	c.sure = c.at > 0 && took*20 >= c.at*19 && took*20 <= c.at*21
 	c.at = took
+	return c.tell(took, estimate)
+}
+
+// tell makes the notice, once.
+func (c *serverCut) tell(took, estimate int) *trace.NoticeData {
 	if c.told {
 		return nil
 	}
@@ -91,7 +107,7 @@ func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
 		Code:    "server_cuts",
 		Message: fmt.Sprintf("the server seems to cut prompts at about %s tokens", trace.FormatTokens(took)),
 		Why:     fmt.Sprintf("about %s were sent, it counted %d; the beginning, with the instructions, may be lost", trace.FormatTokens(estimate), took),
-		Todo:    "give the server a larger context window (with Ollama: num_ctx); the context is kept within what it takes meanwhile",
+		Todo:    "give the server a larger context window (with Ollama: OLLAMA_CONTEXT_LENGTH); the context is kept within what it takes meanwhile",
 	}
 }
 

@@ -100,8 +100,8 @@ func TestLocalLeaves(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"ollama/llama3.2:1b": "ollama llama3.2:1b", "lmstudio/meta/llama": "lmstudio meta/llama", "llama.cpp/x": "llama.cpp x",
-		"ollama/": "", "ollama": "", "openai/gpt-4o": "", "": "",
+		"local:ollama/llama3.2:1b": "ollama llama3.2:1b", "local:lmstudio/meta/llama": "lmstudio meta/llama", "local:llama.cpp/x": "llama.cpp x",
+		"local:ollama/": "", "local:ollama": "", "local:": "", "ollama/llama3.2:1b": "", "xlocal:ollama/y": "", "openai/gpt-4o": "", "": "",
 	} {
 		got := ""
 		if s, id, ok := llm.LocalModel(name); ok {
@@ -112,7 +112,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, s := range llm.LocalServers() {
-		if s.BaseURL() != s.Root+"/v1" || s.Name == "" {
+		if _, id, ok := llm.LocalModel(s.Model("a/b")); !ok || id != "a/b" || s.BaseURL() != s.Root+"/v1" || s.Name == "" {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -150,7 +150,7 @@ func TestReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := Reach(t.Context(), wire, "m")
-	want := " answers (HTTP 200); profile azure (chosen by name); since " + time.Now().UTC().Format(time.DateOnly) + " stream_options is left out"
+	want := " answers with a list of 1 model; profile azure (chosen by name); since " + time.Now().UTC().Format(time.DateOnly) + " stream_options is left out"
 	if err != nil || !strings.HasSuffix(text, want) || strings.Contains(text, "sk-test") {
 		t.Errorf("%q, %v, want ...%q", text, err, want)
 	}

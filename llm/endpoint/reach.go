@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"vitrine/llm"
 	"vitrine/llm/openai"
 	"vitrine/llm/price"
 	"vitrine/llm/profile"
@@ -19,7 +19,7 @@ import (
 // spoken to. Neither that nor an error holds the key or what a URL may hide.
 func Reach(ctx context.Context, wire openai.Config, model string) (string, error) {
 	d := Describe(wire, model)
-	text, err := reach(ctx, wire, d.Choice.Profile)
+	text, err := reach(ctx, wire)
 	if err != nil {
 		return "", err
 	}
@@ -89,54 +89,28 @@ func hostOf(base string) string {
 	return u.Hostname()
 }
 
-func reach(ctx context.Context, wire openai.Config, p profile.Profile) (string, error) {
-	u, err := url.Parse(wire.BaseURL)
-	if err != nil {
-		return "", errors.New("the address is no URL")
-	}
-	u = u.JoinPath("models")
-	q := u.Query()
-	for name, value := range p.Query {
-		if !q.Has(name) {
-			q.Set(name, value)
-		}
-	}
-	u.RawQuery = q.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return "", errors.New("no request can be made of the address")
-	}
+func reach(ctx context.Context, wire openai.Config) (string, error) {
+	client := openai.New(wire)
+	defer client.Close()
+	models, err := client.Models(ctx)
+	var e *llm.Error
 	switch {
-	case wire.Key == "":
-	case p.Auth == profile.AuthAPIKey:
-		req.Header.Set("Api-Key", wire.Key)
-	default:
-		req.Header.Set("Authorization", "Bearer "+wire.Key)
-	}
-	for name, value := range p.Headers {
-		req.Header.Set(name, value)
-	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	if err != nil {
-		var ue *url.Error // names the whole address; its query may hold a secret
-		if errors.As(err, &ue) {
-			err = ue.Err
+	case err == nil:
+		noun := "models"
+		if len(models) == 1 {
+			noun = "model"
 		}
-		var dial *net.OpError // names the host again
-		if errors.As(err, &dial) && dial.Op == "dial" {
-			err = dial.Err
+		return fmt.Sprintf("%s answers with a list of %d %s", client.Host(), len(models), noun), nil
+	case !errors.As(err, &e):
+		return "", fmt.Errorf("%s: %w", client.Host(), err)
+	case e.Kind == llm.ErrAuth:
+		return "", fmt.Errorf("%s refused the key (HTTP %d)", client.Host(), e.Status)
+	case e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed:
+		text := fmt.Sprintf("%s answers, but lists no models (HTTP %d)", client.Host(), e.Status)
+		if e.Hint != "" {
+			text += "; " + e.Hint
 		}
-		return "", fmt.Errorf("%s: %w", u.Host, err)
+		return text, nil // some have no list, and no other path may be tried without a cost
 	}
-	defer func() { _ = resp.Body.Close() }()
-	switch code := resp.StatusCode; {
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return "", fmt.Errorf("%s refused the key (HTTP %d)", u.Host, code)
-	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed:
-		return fmt.Sprintf("%s answers, but lists no models (HTTP %d)", u.Host, code), nil
-	case code >= 400:
-		return "", fmt.Errorf("%s answered HTTP %d", u.Host, code)
-	}
-	return fmt.Sprintf("%s answers (HTTP %d)", u.Host, resp.StatusCode), nil
+	return "", e
 }

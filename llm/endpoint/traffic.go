@@ -40,14 +40,15 @@ func OpenTraffic(cfg TrafficConfig) (t *Traffic, err error) {
 	return t, err
 }
 
-// Through gives w so that its traffic takes this way.
+// Through gives w so that its traffic takes this way. What was learned of endpoints counts for nothing then, so that the same
+// requests are made wherever a recording is played.
 func (t *Traffic) Through(w openai.Config) openai.Config {
 	switch {
 	case t == nil:
 	case t.player != nil:
-		w.Transport = t.player
+		w.Transport, w.Memory = t.player, openai.NewMemory("")
 	case t.recorder != nil:
-		w.Wrap = t.recorder.Over
+		w.Wrap, w.Memory = t.recorder.Over, openai.NewMemory("")
 	}
 	return w
 }

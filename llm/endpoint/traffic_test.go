@@ -25,10 +25,14 @@ func TestReachTells(t *testing.T) {
 		want  string
 		fails bool
 	}{
-		{llmtest.Models("a"), "answers (HTTP 200); profile ", false},
+		{llmtest.Models("a", "b"), "answers with a list of 2 models; profile ", false},
+		{llmtest.Page(200, "application/json", `{"error":"Unexpected endpoint or method. (GET /models)"}`), "Unexpected endpoint or method", true},
+		{llmtest.Page(200, "text/html", "<html><h1>Free WiFi</h1><p>Sign in, sk-marked</p></html>"), "the answer is no list of models: Free WiFi Sign in", true},
+		{llmtest.Page(302, "text/html", "<a>login</a>").Header("Location", "https://login.example/in?k=sk-marked"), "HTTP 302: the server redirects to https://login.example/in?k=***; set the base URL", true},
+		{llmtest.Page(200, "application/json", `{"status":"ok"}`), "the answer is no list of models", true},
 		{llmtest.Refuse(401, ""), "refused the key (HTTP 401)", true},
 		{llmtest.Refuse(404, ""), "answers, but lists no models (HTTP 404)", false},
-		{llmtest.Refuse(500, "sk-marked"), "answered HTTP 500", true},
+		{llmtest.Refuse(500, "sk-marked"), "HTTP 500", true},
 	} {
 		server.SetModels(c.reply)
 		got, err := Reach(t.Context(), wire, "m")

@@ -25,7 +25,11 @@ func readModels(body []byte) (models []llm.ModelInfo, ok bool) {
 	var list struct {
 		Data []json.RawMessage `json:"data"`
 	}
-	if json.Unmarshal(body, &list) != nil || list.Data == nil {
+	if len(body) > 0 && body[0] == '[' { // Together has nothing around it
+		if json.Unmarshal(body, &list.Data) != nil || len(list.Data) == 0 {
+			return nil, false
+		}
+	} else if json.Unmarshal(body, &list) != nil || list.Data == nil {
 		return nil, false
 	}
 	models = make([]llm.ModelInfo, 0, len(list.Data))
@@ -52,5 +56,5 @@ func readModels(body []byte) (models []llm.ModelInfo, ok bool) {
 		}
 		models = append(models, info)
 	}
-	return models, true
+	return models, len(models) > 0 || len(list.Data) == 0
 }

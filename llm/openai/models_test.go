@@ -20,7 +20,14 @@ func TestReadModels(t *testing.T) {
 	if d := cmp.Diff(want, got); !ok || d != "" {
 		t.Error(d)
 	}
-	for _, bad := range []string{"", "[]", `{"data":null}`, `{"data":{}}`, "<html>"} {
+	got, ok = readModels([]byte(`[{"id":"meta-llama/a","context_length":131072,"object":"model"},{"id":"b"}]`)) // Together
+	if d := cmp.Diff([]llm.ModelInfo{{ID: "meta-llama/a", Context: 131072}, {ID: "b"}}, got); !ok || d != "" {
+		t.Error(d)
+	}
+	if got, ok := readModels([]byte(`{"data":[]}`)); !ok || len(got) != 0 {
+		t.Errorf("an empty list is %v", got)
+	}
+	for _, bad := range []string{"", "[]", "[3]", `[{"error":"x"}]`, `{"data":[{"name":"x"}]}`, `{"data":null}`, `{"data":{}}`, "<html>"} {
 		if got, ok := readModels([]byte(bad)); ok {
 			t.Errorf("%q gives %v", bad, got)
 		}

@@ -17,6 +17,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -258,6 +259,9 @@ func (x *exchange) refused(resp *http.Response) error {
 	return &refusal{what: e, fault: f}
 }
 
+// versioned finds what most base URLs end in, or have in the middle.
+var versioned = regexp.MustCompile(`/v\d|/deployments/|/openai`)
+
 // aboutTools says whether a refusal may be one of the tools: there are some, and no form of the reply that it speaks of.
 func (x *exchange) aboutTools(f fault) bool {
 	words := strings.ToLower(f.message)
@@ -293,6 +297,9 @@ func (x *exchange) sign(e *llm.Error) {
 		code = "overflow"
 	}
 	e.Hint = llm.CleanText(x.dialect.Hints[code])
+	if e.Hint == "" && (e.Kind == llm.ErrNotFound || e.Kind == llm.ErrProtocol) && !versioned.MatchString(x.client.base.Path) {
+		e.Hint = "the base URL of most servers ends in /v1"
+	}
 }
 
 // Models lists the models that the server offers, as it orders them.
@@ -330,9 +337,19 @@ func (x *exchange) models() ([]llm.ModelInfo, error) {
 	if err != nil {
 		return nil, x.fail(&readError{err})
 	}
-	models, ok := readModels(bytes.TrimSpace(body))
-	if !ok {
-		return nil, &llm.Error{Kind: llm.ErrProtocol, Host: x.client.base.Host, Message: "the answer is no list of models"}
+	body = bytes.TrimSpace(body)
+	if models, ok := readModels(body); ok {
+		return models, nil
 	}
-	return models, nil
+	if f := parseFault(body); f.told && f.message != "" { // some say so with a status of 200
+		e := f.err(0, x.client.clean)
+		x.sign(e)
+		return nil, e
+	}
+	e := &llm.Error{Kind: llm.ErrProtocol, Message: "the answer is no list of models"}
+	if len(body) > 0 && body[0] != '{' && body[0] != '[' {
+		e.Message = x.client.clean(e.Message + ": " + x.client.clean(string(body[:min(len(body), maxStray)])))
+	}
+	x.sign(e)
+	return nil, e
 }

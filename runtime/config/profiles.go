@@ -91,6 +91,7 @@ const sampleProfiles = `
 # call_ids = "any"                             # or alnum9
 # protocol = "native"                          # how it calls tools: or as text, json or react
 # text_calls = "tell"                          # or parse: run calls that the server left in the text
+# starts_thinking = false                      # or true: replies begin with reasoning that only </think> ends
 # context_tokens = 32768                       # the model's window
 # headers = { X-Gateway-Key = "..." }          # sent with each request; never shown
 # body = { seed = 7 }                          # fields to add to each request
