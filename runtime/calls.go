@@ -216,7 +216,7 @@ func (r *run) admit(tx *Tx, from int) error {
 	for i := from; i < to; i++ {
 		c := &r.calls[i]
 		if !c.ready && c.row.Status == CallPending { // what was started before a crash was counted then
-			if r.reason = r.spent(); r.reason == ReasonNone && r.row.Budget.Calls > 0 && r.row.Usage.Calls >= r.row.Budget.Calls {
+			if r.reason = r.spent(); r.reason == ReasonNone && r.row.Budget.Calls > 0 && r.use().Calls >= r.row.Budget.Calls {
 				r.reason = ReasonCalls
 			}
 			if r.reason != ReasonNone {
@@ -355,7 +355,7 @@ func (r *run) checkpoint() (Input, error) {
 
 // warnBudget tells the model that its next reply is the last one.
 func (r *run) warnBudget() {
-	if b := r.row.Budget.Steps; b > 0 && r.row.Usage.Steps == b-1 && !r.stuck.Due {
+	if b := r.row.Budget.Steps; b > 0 && r.use().Steps == b-1 && !r.stuck.Due {
 		r.notice = "This run has one step left: answer now with what you have, further calls will not run."
 	}
 }

@@ -146,7 +146,7 @@ func (r *run) exhaustedBy() string {
 
 // exhausted says which budget ran out and what to do.
 func (r *run) exhausted() *trace.ErrorData {
-	b, u := r.row.Budget, r.row.Usage
+	b, u := r.row.Budget, r.use()
 	f := &trace.ErrorData{Code: string(r.reason), Todo: "The model was not asked again. /retry gives a new budget."}
 	limit := r.reason.setting() + " is the limit"
 	switch r.reason {

@@ -73,6 +73,8 @@ type Memory interface {
 	LastSent(ctx context.Context, sessionID string) (id string, at time.Time, err error)
 	// Approvals gives the answers that were given in a run, in order.
 	Approvals(ctx context.Context, runID string) ([]ApprovalRow, error)
+	// Started gives the runs that a run started, and those that they started in turn.
+	Started(ctx context.Context, runID string) ([]RunRow, error)
 	// Artifact gives a large output by its handle; ErrNotFound.
 	Artifact(ctx context.Context, sessionID, handle string) (ArtifactRow, error)
 }

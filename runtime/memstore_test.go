@@ -246,6 +246,20 @@ func (m *memStore) Approvals(_ context.Context, run string) ([]runtime.ApprovalR
 	return out, nil
 }
 
+func (m *memStore) Started(_ context.Context, run string) ([]runtime.RunRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []runtime.RunRow
+	for _, s := range m.sessions {
+		for _, r := range s.runs {
+			if r.ParentRun == run {
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
 func (m *memStore) Folds(_ context.Context, id string, limit int) ([]runtime.FoldRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -341,7 +355,7 @@ func (m *memStore) Unfinished(_ context.Context, id string) (runtime.RunRow, []r
 	defer m.mu.Unlock()
 	s := m.sessions[id]
 	for _, rid := range s.order {
-		if r := s.runs[rid]; !r.State.Terminal() {
+		if r := s.runs[rid]; r.ParentRun == "" && !r.State.Terminal() {
 			var calls []runtime.CallRow
 			for step := 0; step <= r.Step; step++ {
 				for _, c := range s.calls {

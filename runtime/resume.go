@@ -95,7 +95,7 @@ func (s *session) resume(say Setting) error {
 	}
 	ctx, cancel := s.eng.storeContext()
 	defer cancel()
-	if err := r.restoreApprovals(ctx); err != nil {
+	if err := errors.Join(r.restoreApprovals(ctx), r.restoreAccount(ctx)); err != nil {
 		return err
 	}
 	if err := s.giveWords(r, r.waitingRows(), say.Decide); err != nil {

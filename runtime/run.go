@@ -58,8 +58,9 @@ type run struct {
 	reason     Reason
 	record     *StepRecord
 	wall       *wall
-	left       bool  // stopped where it was, to be resumed
-	broken     error // the store would not take it; what is stored is the truth
+	shared     *account // what its budget has to pay for
+	left       bool     // stopped where it was, to be resumed
+	broken     error    // the store would not take it; what is stored is the truth
 
 	built time.Duration // how long the request took to make
 	fresh int           // messages of the request that the one before did not have
@@ -135,6 +136,7 @@ func newRun(s *session, row RunRow) *run {
 		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock),
 		used: map[string]bool{}, unavailable: map[string]int{}, words: clock.NewQueue[word](s.eng.cfg.Clock, wordBound),
 	}
+	r.shared = s.accountOf(row)
 	r.wall = &wall{clk: s.eng.cfg.Clock, limit: row.Budget.Deadline, used: row.Usage.Active, expire: r.expire}
 	r.ctx, r.cancel = s.eng.cfg.Clock.WithCancel(context.Background())
 	return r
@@ -307,7 +309,7 @@ func (r *run) tell(data trace.Data) { r.s.eng.cfg.Bus.Publish(r.event(data)) }
 
 // build checks the budgets and makes the request.
 func (r *run) build() (Input, error) {
-	if b := r.row.Budget.Steps; b > 0 && r.row.Usage.Steps >= b {
+	if b := r.row.Budget.Steps; b > 0 && r.use().Steps >= b {
 		r.reason = ReasonSteps
 	} else {
 		r.reason = r.spent()
@@ -360,7 +362,7 @@ func (r *run) build() (Input, error) {
 
 // spent is the cap on tokens, cost or wall time that is reached; none otherwise.
 func (r *run) spent() Reason {
-	b, u := r.row.Budget, r.row.Usage
+	b, u := r.row.Budget, r.use()
 	switch {
 	case b.Tokens > 0 && u.Prompt+u.Completion >= b.Tokens:
 		return ReasonTokens
