@@ -374,7 +374,8 @@ type Setting struct {
 	// Leave stops the run where it is; it stays unfinished, to be resumed or given up later.
 	Leave bool
 	// Resume goes on with the interrupted run (true) or gives it up (false). Outcomes comes with it: the user's word on
-	// calls whose outcome nobody knows, by the row's id; *OutcomeError names those that still want one.
+	// calls whose outcome nobody knows, by the row's id; *OutcomeError names those that still want one. Alone, Outcomes keeps words
+	// until the run is resumed.
 	Resume   *bool
 	Outcomes map[string]Outcome
 }
@@ -400,6 +401,8 @@ type Snapshot struct {
 	// it stood there in an earlier process.
 	Break Break
 	Pause *trace.Pause
+	// Outcomes are the user's words that are kept on calls of an interrupted run whose outcome nobody knows.
+	Outcomes map[string]Outcome
 	// HeldBy is the pid of the holder when it is another process.
 	HeldBy int
 	// Notice is something to tell the user at opening, such as that the last turn was interrupted.

@@ -70,13 +70,9 @@ func (s *session) resume(say Setting) error {
 	if err := s.runnable(u); err != nil {
 		return err
 	}
-	var open []CallRow
-	for _, c := range UnknownCalls(u.calls) {
-		switch say.Outcomes[c.ID] {
-		case OutcomeHappened, OutcomeNot, OutcomeAgain:
-		default:
-			open = append(open, c)
-		}
+	words, open, err := s.outcomes(u, say.Outcomes)
+	if err != nil {
+		return err
 	}
 	if len(open) > 0 {
 		return &OutcomeError{Calls: open}
@@ -84,8 +80,8 @@ func (s *session) resume(say Setting) error {
 	r := newRun(s, u.row)
 	r.restore(u.calls)
 	for i := range r.calls {
-		if w, ok := say.Outcomes[r.calls[i].row.ID]; ok && !r.calls[i].ready {
-			r.calls[i].settle(w)
+		if w, ok := words[r.calls[i].row.ID]; ok && !r.calls[i].ready {
+			r.calls[i].settle(w, s.eng.cfg.Clock.Now())
 		}
 	}
 	if r.state == StateVerifying {
@@ -115,7 +111,7 @@ func (s *session) resume(say Setting) error {
 }
 
 // settle takes the user's word on a call.
-func (c *call) settle(w Outcome) {
+func (c *call) settle(w Outcome, now time.Time) {
 	c.before = false
 	switch w {
 	case OutcomeHappened:
@@ -127,7 +123,7 @@ func (c *call) settle(w Outcome) {
 		c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: "the program stopped; the user says that this call did not take effect"}), CallNotRun)
 		c.row.SideEffect = tools.EffectNone
 	case OutcomeAgain:
-		c.row.Status = CallStarted
+		c.again(now)
 	}
 }
 

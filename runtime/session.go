@@ -251,6 +251,11 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 			snap.Pause = at.pause
 		}
 	}
+	if snap.Run != nil && !snap.Running {
+		if snap.Outcomes, err = s.notedOutcomes(ctx, row.ID, calls); err != nil {
+			return Snapshot{}, err
+		}
+	}
 	if snap.Run != nil && !snap.Running && s.isOpen() { // what runs elsewhere is not known here
 		snap.Notice = fmt.Sprintf("turn %d was interrupted", row.Turn)
 	}

@@ -48,6 +48,8 @@ func (s *session) set(c Setting) error {
 		return nil
 	case c.Resume != nil:
 		return s.settle(c)
+	case len(c.Outcomes) > 0:
+		return s.noteOutcomes(c.Outcomes)
 	}
 	return nil
 }

@@ -263,7 +263,7 @@ type ApprovalData struct {
 	// Cause is break for a call that the debugger holds and the policy would let run; empty when the policy asks.
 	Cause string `json:"cause,omitempty"`
 	// Answer is allow, deny, answer (the user's own result; the tool does not run) or edit (another call with other arguments
-	// takes its place and is asked about by itself).
+	// takes its place and is asked about by itself); or, of a call whose outcome nobody knew, happened, not or again.
 	Answer string `json:"answer,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"charm.land/bubbles/v2/key"
@@ -14,6 +15,9 @@ import (
 )
 
 // Here the user is asked whether a call may run, and what became of one whose outcome nobody knows.
+
+// keepingWord is what keeps a word on one of several calls.
+const keepingWord = "keep the word"
 
 // approvals is what waits for the user's word in a session.
 type approvals struct {
@@ -45,11 +49,12 @@ func (p *page) approval(d trace.ApprovalData) {
 // takeCalls finds what waits for the user in a session as stored.
 func (a *approvals) takeCalls(s runtime.Snapshot, events []trace.Event) {
 	*a = approvals{outcomes: map[string]runtime.Outcome{}, drafts: a.drafts}
+	maps.Copy(a.outcomes, s.Outcomes)
 	if s.Run == nil {
 		return
 	}
 	if !s.Running && s.HeldBy == 0 {
-		a.unknown = runtime.UnknownCalls(s.Calls)
+		a.unknown = slices.DeleteFunc(runtime.UnknownCalls(s.Calls), func(c runtime.CallRow) bool { return s.Outcomes[c.ID] != "" })
 	}
 	for _, c := range s.Calls {
 		if c.Status != runtime.CallWaiting || c.Result != nil {
@@ -136,9 +141,10 @@ func (p *page) outcomeKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	a := &p.approve
-	a.outcomes[a.unknown[0].ID] = word
-	if a.unknown = a.unknown[1:]; len(a.unknown) > 0 {
-		return nil
+	id := a.unknown[0].ID
+	a.outcomes[id] = word
+	if a.unknown = a.unknown[1:]; len(a.unknown) > 0 { // kept for when the others are there too
+		return p.env.set(p.id, keepingWord, runtime.Setting{Outcomes: map[string]runtime.Outcome{id: word}})
 	}
 	return p.settle(true, a.outcomes)
 }

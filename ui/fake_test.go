@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,7 @@ type fakeSession struct {
 	pause   *trace.Pause
 	notice  string
 	waits   bool
+	words   map[string]runtime.Outcome
 	steps   int
 	calls   int
 	text    string
@@ -106,7 +108,7 @@ func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot
 	snap := runtime.Snapshot{
 		Session: s.row, Messages: slices.Clone(s.msgs), Todos: slices.Clone(s.todos), Inbox: slices.Clone(s.inbox),
 		Running: s.running, Meter: s.meter, Seq: s.row.NextSeq - 1, HeldBy: s.held, Notice: s.notice,
-		Calls: slices.Clone(s.rows), Break: s.brk, Pause: s.pause,
+		Calls: slices.Clone(s.rows), Break: s.brk, Pause: s.pause, Outcomes: maps.Clone(s.words),
 	}
 	if s.run != nil {
 		r := *s.run
@@ -217,6 +219,11 @@ func (f *fake) Set(_ context.Context, id string, c runtime.Setting) error {
 	case c.Leave:
 		f.note("leave %s", id)
 		s.running = false
+	case c.Resume == nil && len(c.Outcomes) > 0:
+		if s.words == nil {
+			s.words = map[string]runtime.Outcome{}
+		}
+		maps.Copy(s.words, c.Outcomes)
 	case c.Resume != nil:
 		f.note("resume %s %v", id, *c.Resume)
 		if *c.Resume {

@@ -106,6 +106,24 @@ func TestGoldenQuestions(t *testing.T) {
 	}
 }
 
+// After a crash between two words the first one is not asked for again, and they go together.
+func TestOutcomeWordsThatAreKept(t *testing.T) {
+	d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+		f.unknown("s", runtime.CallRow{ID: "c1", RunID: "r", Name: "pay", Arguments: `{"to":"ann"}`, Effect: tools.SideEffect, Status: runtime.CallStarted},
+			runtime.CallRow{ID: "c2", RunID: "r", Name: "mail", Arguments: `{"to":"bob"}`, Effect: tools.SideEffect, Status: runtime.CallStarted})
+		f.session("s").words = map[string]runtime.Outcome{"c1": runtime.OutcomeNot}
+		o.Session = "s"
+	})
+	d.pass(time.Second)
+	d.sees("mail ran, perhaps", "2 of 2")
+	d.answer("r")
+	d.short()
+	got := d.f.settings[len(d.f.settings)-1]
+	if got.Resume == nil || got.Outcomes["c1"] != runtime.OutcomeNot || got.Outcomes["c2"] != runtime.OutcomeAgain {
+		t.Errorf("it goes on with %+v", got)
+	}
+}
+
 // Two calls whose outcome nobody knows are asked about one after the other, and the words go together.
 func TestOutcomesAreAskedInOrder(t *testing.T) {
 	d := newDriver(t, 100, 30, func(o *Options, f *fake) {
@@ -123,6 +141,9 @@ func TestOutcomesAreAskedInOrder(t *testing.T) {
 	d.pass(time.Second)
 	d.answer("y")
 	d.sees("mail ran, perhaps", "2 of 2", "bob")
+	if got := d.f.settings[len(d.f.settings)-1]; got.Resume != nil || got.Outcomes["c1"] != runtime.OutcomeHappened || len(got.Outcomes) != 1 {
+		t.Errorf("the first word is kept as %+v", got)
+	}
 	d.pass(time.Second)
 	d.answer("n")
 	d.short()

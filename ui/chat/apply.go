@@ -417,6 +417,8 @@ func (v *View) approval(e trace.Event, d trace.ApprovalData) {
 		v.status(t, "waiting_approval", e.TS)
 	case d.Answer == "deny":
 		v.status(t, "denied", e.TS)
+	case d.Answer == string(runtime.OutcomeHappened), d.Answer == string(runtime.OutcomeNot), d.Answer == string(runtime.OutcomeAgain):
+		// it counts when the run goes on
 	case d.Answer == "edit": // another call takes its place
 		v.status(t, "not_run", e.TS)
 		t.edited = true
