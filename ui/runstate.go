@@ -23,7 +23,7 @@ type runState struct {
 	streamed  int // bytes of this step's stream, for an estimate until the count is reported
 	tool      string
 	heard     time.Time       // when the model was asked, or the last byte of its reply came; zero: not known
-	budget    *runtime.Budget // as stored; nil: not known
+	budget    *runtime.Budget // its own; nil: not known
 	before    time.Duration   // what it had taken when it began, here: another process, or this one before the page was read again
 	began     time.Time
 	ended     time.Time
@@ -60,6 +60,10 @@ func (r *runState) apply(e trace.Event) {
 		r.last = e.TS
 	}
 	switch d := e.Data.(type) {
+	case trace.RunStartData:
+		if c := d.Caps; c != nil {
+			r.budget = &runtime.Budget{Steps: c.Steps, Calls: c.Calls, Tokens: c.Tokens, Cost: c.Cost, Deadline: time.Duration(c.DeadlineMS) * time.Millisecond}
+		}
 	case trace.StateData:
 		r.setState(runtime.State(d.State), d.Reason, e.TS)
 	case trace.DeltaData:

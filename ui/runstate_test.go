@@ -170,6 +170,12 @@ func TestTheTimeAndTheCapsAreTheRuns(t *testing.T) {
 	p.seesStatus("a new one", " s of 20.0 s", "of 15", "of 3", "of 5k tokens")
 	p.pass(10 * time.Second)
 	p.leave()
+
+	sim = clock.NewSim(start.Add(96 * time.Hour))
+	p = newWithin(t, sim, path, scripted.New(sim), budget, Limits{Steps: 2, Calls: 2, Tokens: 200, Deadline: 2 * time.Second}, shellTool(&ran))
+	p.pass(time.Minute)
+	p.seesStatus("the last one, later", "done", "9.0 s of 20.0 s", "step 1 of 15", "calls 0 of 3", "of 5k tokens")
+	p.leave()
 }
 
 // The time that a fold waits for the user's word is not the run's either.
