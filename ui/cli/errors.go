@@ -57,8 +57,8 @@ type RunError struct {
 	Reason runtime.Reason
 	// Told says that the user has been told why.
 	Told bool
-	// SessionID is where the run stands.
-	SessionID string
+	// SessionID is where the run stands, User who was named with --user.
+	SessionID, User string
 }
 
 // Error says how the run ended and what can be done.
@@ -69,7 +69,7 @@ func (e *RunError) Error() string {
 	case runtime.StateCancelled:
 		return sentence("interrupted; what was done so far is stored", "session "+e.SessionID)
 	case runtime.StateWaitingApproval, runtime.StateReconciling:
-		return sentence("the run waits for your word", "open it with vitrine --session "+e.SessionID)
+		return sentence("the run waits for your word", "open it with vitrine --session "+e.SessionID+asUser(e.User))
 	}
 	if e.Reason != "" {
 		return fmt.Sprintf("the run failed (%s)", e.Reason)
@@ -91,6 +91,24 @@ func (e *OutputError) Error() string {
 
 // Unwrap is the cause.
 func (e *OutputError) Unwrap() error { return e.Err }
+
+// userError is an error of a command that was given for a user; empty is the login name.
+type userError struct {
+	error
+	user string
+}
+
+// Unwrap is the error.
+func (e *userError) Unwrap() error { return e.error }
+
+// asUser is the flag that a command needs which is printed to be copied: without it the sessions would be another
+// user's. Users have no characters that a shell would read otherwise.
+func asUser(user string) string {
+	if user == "" {
+		return ""
+	}
+	return " --user " + user
+}
 
 // errInterrupted is a command that a signal ended.
 var errInterrupted = errors.New("interrupted")
@@ -150,7 +168,11 @@ func describe(err error) []string {
 	)
 	switch {
 	case errors.As(err, &open):
-		return describeOutcomes(open)
+		var of *userError
+		if !errors.As(err, &of) {
+			of = &userError{}
+		}
+		return describeOutcomes(open, of.user)
 	case errors.As(err, &other):
 		return []string{sentence(other.Error(), "bring that back, or give the run up: a new prompt to its session does")}
 	case errors.As(err, &run) && run.Told && (run.State == runtime.StateFailed || run.State == runtime.StateExhausted):

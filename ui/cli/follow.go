@@ -42,6 +42,8 @@ type follower struct {
 	// plain answers questions at once; nil: the run is left with them.
 	plain     *plainChat
 	questions []trace.ApprovalData
+	// user is who was named with --user; empty is the login name.
+	user string
 }
 
 func newFollower(c *command, app *App, id string, asJSON bool, ahead int) *follower {
@@ -174,7 +176,7 @@ func (f *follower) aside(ev trace.Event) {
 	case trace.RunEndData:
 		// After a run that the model failed the queue stands still: ours would never come.
 		if ev.RunID == f.current && f.runID == "" && runtime.State(d.State) == runtime.StateFailed {
-			f.finish(&RunError{State: runtime.StateFailed, Reason: runtime.Reason(d.Reason), SessionID: f.id})
+			f.finish(&RunError{State: runtime.StateFailed, Reason: runtime.Reason(d.Reason), SessionID: f.id, User: f.user})
 			f.c.err.line("vitrine: a turn that was queued before failed; the new prompt stays queued in session %s", f.id)
 		}
 	}
@@ -203,7 +205,7 @@ func (f *follower) ours(ev trace.Event) {
 				return
 			}
 			f.question(d)
-			f.c.err.line("vitrine: vitrine run --session %s --approve %s | --deny %s", f.id, d.ID, d.ID)
+			f.c.err.line("vitrine: vitrine run%s --session %s --approve %s | --deny %s", asUser(f.user), f.id, d.ID, d.ID)
 		}
 	case trace.RetryData:
 		what := d.Cause
@@ -229,7 +231,7 @@ func (f *follower) ours(ev trace.Event) {
 			f.finish(nil)
 			return
 		}
-		f.finish(&RunError{State: state, Reason: runtime.Reason(d.Reason), Told: f.told, SessionID: f.id})
+		f.finish(&RunError{State: state, Reason: runtime.Reason(d.Reason), Told: f.told, SessionID: f.id, User: f.user})
 	}
 }
 
@@ -251,7 +253,7 @@ func (f *follower) state(d trace.StateData) {
 	case state == runtime.StateWaitingApproval && reason == runtime.ReasonPaused, // words that were given are used up
 		state == runtime.StateReconciling && reason == runtime.ReasonOutcome,
 		state == runtime.StateFailed && reason == runtime.ReasonStore:
-		f.finish(&RunError{State: state, Reason: reason, Told: f.told, SessionID: f.id})
+		f.finish(&RunError{State: state, Reason: reason, Told: f.told, SessionID: f.id, User: f.user})
 	}
 }
 
@@ -260,7 +262,7 @@ func (f *follower) finish(err error) {
 	if f.json || f.c.out.err == nil || f.c.out.gone() {
 		return
 	}
-	f.end = errors.Join(err, &OutputError{Err: f.c.out.err, Do: "the answer is stored: vitrine sessions show " + f.id})
+	f.end = errors.Join(err, &OutputError{Err: f.c.out.err, Do: "the answer is stored: vitrine sessions show " + f.id + asUser(f.user)})
 }
 
 // answer prints the turn's closing text. Standard output gets an answer only; what a stopped run had written so far goes to

@@ -29,7 +29,7 @@ vitrine: vitrine run --session s --approve c-1 | --deny c-1
 	if !strings.Contains(got.err, want) || got.code != ExitWaits {
 		t.Errorf("%d\n%s\nwant\n%s", got.code, got.err, want)
 	}
-	lines := strings.Join(describeOutcomes(&runtime.OutcomeError{Calls: []runtime.CallRow{{ID: "c", RunID: "r-7", Name: "rm", Arguments: "{\"path\":\"a\u202eb\"}"}}}), "\n")
+	lines := strings.Join(describeOutcomes(&runtime.OutcomeError{Calls: []runtime.CallRow{{ID: "c", RunID: "r-7", Name: "rm", Arguments: "{\"path\":\"a\u202eb\"}"}}}, ""), "\n")
 	for _, part := range []string{"<U+202E>", "vitrine run --resume r-7 --outcome CALL=happened"} {
 		if !strings.Contains(lines, part) {
 			t.Errorf("no %s in %s", part, lines)

@@ -104,6 +104,7 @@ func (c *command) run(ctx context.Context, o *options, args []string) (err error
 		return err
 	}
 	f := newFollower(c, app, id, o.json, len(snap.Inbox))
+	f.user = o.user
 	defer f.close()
 	if snap.Run != nil && !snap.Running {
 		c.err.line("vitrine: turn %d of this session was interrupted and is given up; its messages stay (--resume %s would have gone on)", snap.Run.Turn, snap.Run.ID)
