@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"vitrine/llm"
+	"vitrine/llm/llmtest"
 	"vitrine/runtime/config"
 )
 
@@ -38,6 +40,31 @@ func TestDescribeLocal(t *testing.T) {
 	cfg.Model = "ollama/x"
 	if got := described(t, cfg); strings.Contains(got, "temperature") || !strings.Contains(got, "profile: mistral") {
 		t.Error(got)
+	}
+}
+
+// The models of a real endpoint are listed for `vitrine models` and /model, whatever shape the list has; why there is none is told.
+func TestModelsOfAnEndpoint(t *testing.T) {
+	srv := llmtest.NewServer()
+	defer srv.Close()
+	cfg := config.Config{OpenAIBaseURL: srv.URL(), OpenAIKey: "sk-marked-key", Model: "b", DBPath: filepath.Join(t.TempDir(), "sessions.db")}
+	for _, list := range []llmtest.Reply{
+		llmtest.Page(200, "application/json", `{"data":[{"id":"a","max_model_len":8192},{"id":"b"}]}`),
+		llmtest.Page(200, "application/json", `[{"id":"a","context_length":8192},{"id":"b"}]`),
+	} {
+		srv.SetModels(list)
+		if got := models(t.Context(), cfg); got.Err != nil || len(got.Models) != 2 || got.Models[0] != (llm.ModelInfo{ID: "a", Context: 8192}) || got.Models[1].ID != "b" {
+			t.Errorf("%+v", got)
+		}
+		offered, err := offers(t.Context(), cfg)
+		if err != nil || len(offered) < 3 || offered[0].Name != "a" || offered[0].Context != 8192 || !strings.HasPrefix(offered[0].At, "127.0.0.1:") || offered[len(offered)-1].Name != "offline" {
+			t.Errorf("%+v, %v", offered, err)
+		}
+	}
+	srv.SetModels(llmtest.Refuse(401, `{"error":{"message":"no sk-marked-key here"}}`))
+	offered, err := offers(t.Context(), cfg)
+	if err == nil || strings.Contains(err.Error(), "marked") || len(offered) < 2 || offered[0].Name != "b" {
+		t.Errorf("%+v, %v", offered, err)
 	}
 }
 

@@ -247,6 +247,7 @@ func cmdServer(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no server %q", args[0])
 	}
 	ts.Setenv("OPENAI_BASE_URL", s.URL())
+	ts.Setenv("SERVER_ROOT", strings.TrimSuffix(s.URL(), "/v1"))
 }
 
 // calculates is a model that gives an expression in the last question to the calculator, and answers with its result.

@@ -297,7 +297,7 @@ func (x *exchange) sign(e *llm.Error) {
 		code = "overflow"
 	}
 	e.Hint = llm.CleanText(x.dialect.Hints[code])
-	if e.Hint == "" && (e.Kind == llm.ErrNotFound || e.Kind == llm.ErrProtocol) && !versioned.MatchString(x.client.base.Path) {
+	if e.Hint == "" && (e.Kind == llm.ErrNotFound || e.Kind == llm.ErrProtocol || e.Status == http.StatusMethodNotAllowed) && !versioned.MatchString(x.client.base.Path) {
 		e.Hint = "the base URL of most servers ends in /v1"
 	}
 }

@@ -101,6 +101,9 @@ func ModelLines(cfg config.Config, offer Offer) []ModelLine {
 		add(m, m.ID, host)
 	}
 	for _, s := range offer.Local {
+		if samePlace(remote.BaseURL, s.Server.Root) {
+			continue // the endpoint's own list
+		}
 		for _, m := range s.Models {
 			add(m, s.Server.Model(m.ID), s.Server.Name+" on this machine")
 		}
@@ -117,4 +120,15 @@ func ModelLines(cfg config.Config, offer Offer) []ModelLine {
 	}
 	missing := ModelLine{Model: current, At: at + ", not listed there", Current: true}
 	return append([]ModelLine{missing}, lines...)
+}
+
+// samePlace says whether two addresses are of one port of this machine.
+func samePlace(a, b string) bool {
+	one, err1 := url.Parse(a)
+	two, err2 := url.Parse(b)
+	if err1 != nil || err2 != nil || one.Port() != two.Port() || one.Port() == "" {
+		return false
+	}
+	here := func(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
+	return here(one.Hostname()) && here(two.Hostname())
 }

@@ -46,6 +46,14 @@ func TestModels(t *testing.T) {
 *  local:ollama/gone  -        Ollama on this machine, not listed there
    offline            -        built in
 `)
+	// An endpoint that is one of this machine's servers is listed once.
+	b.proc.Environ = append(b.proc.Environ, "OPENAI_BASE_URL=http://localhost:11434/v1", "MODEL=m")
+	b.f.offer = Offer{Models: []llm.ModelInfo{{ID: "m"}}, Local: []LocalOffer{{Server: ollama, Models: []llm.ModelInfo{{ID: "m"}}}, {Server: llm.LocalServers()[1], Models: []llm.ModelInfo{{ID: "g"}}}}}
+	check(`   MODEL              CONTEXT  AT
+*  m                  -        localhost:11434
+   local:llama.cpp/g  -        llama.cpp on this machine
+   offline            -        built in
+`)
 	b.f.offer.Err = errors.New("h.example refused the key")
 	got := b.run("models")
 	if got.code != ExitFailed || !strings.Contains(got.err, "h.example refused the key") || !strings.Contains(got.out, "offline") {
