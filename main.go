@@ -187,7 +187,7 @@ func (w wiring) limits(cfg config.Config, o cli.OpenOptions) runtime.Limits {
 		Budget: runtime.Budget{
 			Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Cost: cfg.MaxRunCost, Deadline: cfg.RunDeadline,
 		},
-		ContextTokens: cfg.MaxCtxTokens, RawTurns: cfg.MaxRawTurns, ResultChars: resultChars, Temperature: &cfg.LLMTemperature,
+		ContextTokens: cfg.MaxCtxTokens, RawTurns: cfg.MaxRawTurns, ResultChars: resultChars, Temperature: &cfg.LLMTemperature, ReplyTokens: cfg.LLMMaxTokens,
 	}
 	switch {
 	case cfg.Compact == config.CompactOff:

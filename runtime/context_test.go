@@ -368,15 +368,26 @@ func TestRulesAreBounded(t *testing.T) {
 // B079: the room for the answer counts. A server that refuses a prompt with its reply above 10,000 refuses once; the fold comes
 // before the next request, error texts never enter the history, and what was learned holds for the turns that follow.
 func TestRoomForTheReply(t *testing.T) {
+	for _, reply := range []int{0, 4000} {
+		roomForTheReply(t, reply)
+	}
+}
+
+// roomForTheReply plays it with a limit of replies. One that is told is kept free, so that nothing is refused at all.
+func roomForTheReply(t *testing.T, reply int) {
+	t.Helper()
 	refused := 0
 	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		if r.MaxTokens != reply {
+			t.Errorf("a reply of %d tokens is asked for, want %d", r.MaxTokens, reply)
+		}
 		if estimate(r)+4000 > 10_000 {
 			refused++
 			return scripted.Fail(&llm.Error{Kind: llm.ErrContext, Status: 400, Message: "maximum context length is 10000 tokens, you asked for more"})
 		}
 		return scripted.Text(strings.Repeat("an answer of words ", 90))
 	}, func(int) string { return fact("much was said") }))
-	b.cfg.Limits.ContextTokens, b.cfg.Limits.RawTurns = 10_000, 100
+	b.cfg.Limits.ContextTokens, b.cfg.Limits.RawTurns, b.cfg.Limits.ReplyTokens = 10_000, 100, reply
 	b.cfg.Limits.Budget.Tokens = 0
 	b.run(func(ctx context.Context) {
 		for i := range 40 {
@@ -385,7 +396,11 @@ func TestRoomForTheReply(t *testing.T) {
 			}
 		}
 	})
-	if refused != 1 || len(b.store.sessions["s"].folds) < 2 {
+	want := 1
+	if reply > 0 {
+		want = 0
+	}
+	if refused != want || len(b.store.sessions["s"].folds) < 2 {
 		t.Errorf("refused %d times, %d folds", refused, len(b.store.sessions["s"].folds))
 	}
 	for _, r := range b.model.Requests() {

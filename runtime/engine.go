@@ -24,6 +24,8 @@ type Limits struct {
 	// ResultChars bounds a tool result in the prompt; the rest is an artifact.
 	ResultChars int
 	Temperature *float64
+	// ReplyTokens bounds a reply at the server; 0 leaves it to that. It is kept free beside the prompt.
+	ReplyTokens int
 	// Headless says that nobody can answer a question: a run that needs a word is left where it is.
 	Headless bool
 	// Fold says who starts a fold; the zero value is auto.

@@ -54,9 +54,12 @@ func (s *session) limit() int {
 }
 
 // reserve is what a reply is given within the limit, in tokens.
-func (s *session) reserve() int { return reserveOf(s.limit()) }
+func (s *session) reserve() int { return s.reserveOf(s.limit()) }
 
-func reserveOf(limit int) int { return min(1024, limit/8) }
+// reserveOf is what the server is told that a reply may have, at most half of all, or a share that most replies keep to.
+func (s *session) reserveOf(limit int) int {
+	return max(min(1024, limit/8), min(s.eng.cfg.Limits.ReplyTokens, limit/2))
+}
 
 // serverCut is a server's own window as its reports betray it: some servers cut a prompt silently, and the model forgets its
 // instructions. The zero value is a server of which nothing of the kind was seen.
@@ -122,7 +125,7 @@ func (c *serverCut) refused(tokens int) {
 // fits says whether an input can be sent at all: whatever is folded, it stands beside what is fixed.
 func (s *session) fits(text string) error {
 	limit := s.eng.cfg.Limits.ContextTokens
-	reserve := reserveOf(limit)
+	reserve := s.reserveOf(limit)
 	tokens, fixed := prompt.EstimateMessage(llm.Message{Content: text}), s.eng.fixed
 	if !s.busy() {
 		// Otherwise a run has these, and they may change until the input's turn comes.

@@ -28,6 +28,7 @@ const maxReplyBytes = 8 << 20
 func (r *run) callModel() (Input, error) {
 	req := llm.Request{
 		Model: r.row.Versions.Model, Messages: r.request, Tools: r.s.eng.specs, Temperature: r.s.eng.cfg.Limits.Temperature, Schema: r.shape(),
+		MaxTokens: r.s.eng.cfg.Limits.ReplyTokens,
 	}
 	if g := r.s.eng.cfg.Gate; g != nil {
 		if _, err := g.Before(r.ctx, Dispatch{SessionID: r.s.id, RunID: r.row.ID, Step: r.row.Step, Request: &req}); err != nil {

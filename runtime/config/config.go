@@ -72,6 +72,7 @@ type Config struct {
 	LLMRetries        int
 	LLMRetryBaseDelay time.Duration
 	LLMTemperature    float64
+	LLMMaxTokens      int // 0: the server's own limit
 	// Protocol is empty where the profile says it.
 	Protocol string
 

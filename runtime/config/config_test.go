@@ -93,7 +93,7 @@ func TestEveryVariable(t *testing.T) {
 	sample := map[string]string{
 		"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://localhost:1/v1/", "MODEL": "m", "OPENROUTER_API_KEY": "or-1",
 		"OPENROUTER_MODEL": "a/b", "LLM_PROFILE": "vllm", "LLM_TIMEOUT_SECONDS": "1.5", "LLM_RETRIES": "0", "LLM_RETRY_BASE_DELAY": "0",
-		"LLM_TEMPERATURE": "0.7", "AGENT_PROTOCOL": "react", "AGENT_MAX_TOOL_ITERS": "1", "AGENT_MAX_TOOL_CALLS": "2", "AGENT_MAX_RUN_TOKENS": "3",
+		"LLM_TEMPERATURE": "0.7", "LLM_MAX_TOKENS": "900", "AGENT_PROTOCOL": "react", "AGENT_MAX_TOOL_ITERS": "1", "AGENT_MAX_TOOL_CALLS": "2", "AGENT_MAX_RUN_TOKENS": "3",
 		"AGENT_MAX_RUN_COST": "0.25", "AGENT_RUN_DEADLINE_SECONDS": "4", "AGENT_MAX_RAW_TURNS": "5", "AGENT_MAX_CTX_TOKENS": "600",
 		"AGENT_COMPACT": "ask", "AGENT_TOOL_POLICY": "write_file=auto, side_effect=deny", "AGENT_NOTIFY": "osc9, bell,osc9", "AGENT_DB_PATH": "a.db", "AGENT_TRACE_PATH": "~/t.jsonl", "AGENT_TRACE_MAX_PAYLOAD_CHARS": "7",
 		"RUN_LIVE_TESTS": "true",
@@ -101,7 +101,7 @@ func TestEveryVariable(t *testing.T) {
 	cost := 0.25
 	want := Config{
 		User: "user", OpenAIKey: "sk-1", OpenAIBaseURL: "http://localhost:1/v1", Model: "m", OpenRouterKey: "or-1", OpenRouterModel: "a/b",
-		Profile: "vllm", LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, Protocol: "react", MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
+		Profile: "vllm", LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, LLMMaxTokens: 900, Protocol: "react", MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
 		MaxRunCost: &cost, RunDeadline: 4 * time.Second, MaxRawTurns: 5, MaxCtxTokens: 600, Compact: CompactAsk, Notify: []Notify{NotifyOSC9, NotifyBell},
 		ToolPolicy: map[string]string{"write_file": "auto", "side_effect": "deny"}, DBPath: "a.db", TracePath: "/home/x/t.jsonl", TraceMaxPayload: 7,
 	}

@@ -110,6 +110,12 @@ func modelTable() []setting {
 				c.LLMTemperature, err = parseNumber(s, 0, 2)
 				return err
 			}},
+		{name: "LLM_MAX_TOKENS", kind: integer, example: "4096",
+			doc: "Most tokens of a reply, its reasoning included; not set: the server's own limit.",
+			parse: func(c *Config, s string) (err error) {
+				c.LLMMaxTokens, err = parseInt(s, 1, 1_000_000)
+				return err
+			}},
 	}
 }
 
