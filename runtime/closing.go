@@ -66,6 +66,11 @@ func (r *run) closeCalls(tx *Tx) {
 		}
 		switch {
 		case c.ready:
+		case c.row.Status == CallStarted && !c.tried && (c.absent || !c.before): // the intent is stored, and no more came of it
+			if !c.before {
+				r.row.Usage.Calls--
+			}
+			c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeNotRun, Message: r.whyNotRun()}), CallNotRun)
 		case c.row.Status == CallStarted || c.row.Status == CallUnknown:
 			c.lost()
 		default:

@@ -21,6 +21,7 @@ func (r *run) execute() (Input, error) {
 	for i := r.batch.from; i < r.batch.to; i++ {
 		if !r.calls[i].ready {
 			open = append(open, i)
+			r.calls[i].tried = true
 		}
 	}
 	var err error

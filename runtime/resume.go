@@ -124,6 +124,7 @@ func (c *call) settle(w Outcome, now time.Time) {
 		c.row.SideEffect = tools.EffectNone
 	case OutcomeAgain:
 		c.again(now)
+		c.tried = true
 	}
 }
 

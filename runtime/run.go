@@ -97,6 +97,7 @@ type call struct {
 	held     bool // it waits because of the debugger, not of the policy
 	before   bool // started by an earlier process, and nothing is known of it yet
 	absent   bool // its probe says that it did not take effect
+	tried    bool // its tool was called; by an earlier process too, where the user said to run it again
 	saved    bool // the call's row holds the result
 	message  bool // the tool message is stored
 	// kept is what the last commit that went through left: of status and start as long as there is no result.
