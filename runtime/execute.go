@@ -122,6 +122,11 @@ func (r *run) keepKnown() error {
 		if c.ready && !c.saved && c.row.StartedAt != nil && c.row.Status != CallInterrupted && c.row.Status != CallNotRun {
 			r.save(&tx, i)
 		}
+		if !c.ready && c.row.Status == CallStarted && !c.tried && !c.before { // no more than its intent was stored
+			c.row.Status = CallPending
+			r.row.Usage.Calls--
+			tx.Calls = append(tx.Calls, c.row)
+		}
 	}
 	if len(tx.Calls) == 0 {
 		return nil
