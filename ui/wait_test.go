@@ -12,7 +12,7 @@ import (
 	"vitrine/trace"
 )
 
-// The status line tells of each wait: before another attempt why, which of how many and how long; for the first byte, and since the
+// B076: the status line tells of each wait: before another attempt why, which of how many and how long; for the first byte, and since the
 // last one. Esc is named beside it at every width, and ends it.
 func TestTheStatusLineTellsOfWaits(t *testing.T) {
 	limit := trace.RetryData{Attempt: 1, Max: 3, WaitMS: 30_000, Status: 429, Cause: "llm.example:8080: HTTP 429: slow down, you are asking too often for the plan that you have"}
