@@ -3,13 +3,16 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"vitrine/llm"
 	"vitrine/llm/llmtest"
+	"vitrine/llm/scripted"
 	"vitrine/runtime/config"
+	"vitrine/ui/demo"
 )
 
 // described is what doctor says of how a model is spoken to.
@@ -65,6 +68,31 @@ func TestModelsOfAnEndpoint(t *testing.T) {
 	offered, err := offers(t.Context(), cfg)
 	if err == nil || strings.Contains(err.Error(), "marked") || len(offered) < 2 || offered[0].Name != "b" {
 		t.Errorf("%+v, %v", offered, err)
+	}
+}
+
+// B074: a quota that is gone is told with its time, and the input stays usable: what is typed stands there, and the prompt goes out
+// again when the user says so.
+func TestB074PromptIsSentAgain(t *testing.T) {
+	for _, e := range []*llm.Error{
+		{Kind: llm.ErrQuota, Status: 429, Message: "quota exhausted; try again in 12h34m16s (2026-01-02 00:34 UTC)"},
+		{Kind: llm.ErrQuota, Status: 402, Message: "insufficient credits"},
+	} {
+		p := startPlay(t, t.TempDir(), script(scripted.Fail(e), scripted.Text("Now it works.")))
+		p.Enter("do it")
+		p.until("the error", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " ✗") })
+		p.sees("limit is reached", e.Message[:20])
+		p.Type("something else")
+		if row := inputRow(p.Screen()); !strings.Contains(row, "something else") {
+			t.Errorf("the input takes nothing: %q", row)
+		}
+		p.Press("ctrl+c")
+		p.Enter("/retry")
+		p.wait("Now it works.")
+		p.done()
+		if got := p.said("ann-window-1"); !slices.Equal(got, []string{"do it", "do it"}) {
+			t.Errorf("said %q", got)
+		}
 	}
 }
 

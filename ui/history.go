@@ -7,6 +7,7 @@ type history struct {
 	entries []string
 	at      int    // len(entries): at the draft
 	draft   string // what was in the input before Up
+	sent    string // the last entry that was sent
 }
 
 // mostEntries bounds the history of a session.
@@ -48,6 +49,9 @@ func (h *history) load(stored []string) {
 	own := h.entries
 	if draft := h.leave(); draft != "" {
 		own = append(own, draft)
+	}
+	if n := len(stored); n > 0 {
+		h.sent = stored[n-1]
 	}
 	h.entries, h.at = nil, 0
 	for _, s := range stored {

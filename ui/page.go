@@ -274,6 +274,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 		p.interrupted = nil
 		if p.held != 0 {
 			p.history.add(d.Input)
+			p.history.sent = d.Input
 		}
 	case trace.RunEndData:
 		p.interrupted, p.asking, p.approve, p.ask.later = nil, nil, approvals{}, false

@@ -283,13 +283,7 @@ func (p *page) setInputKeepingTry(text string) {
 
 // retry sends the last input again.
 func (p *page) retry() tea.Cmd {
-	last := ""
-	for i := len(p.history.entries) - 1; i >= 0; i-- {
-		if e := p.history.entries[i]; !strings.HasPrefix(e, "/") {
-			last = e
-			break
-		}
-	}
+	last := p.history.sent
 	switch {
 	case last == "":
 		return p.tell(theme.Text, "there is no input to send again")

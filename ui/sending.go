@@ -94,6 +94,7 @@ func (p *page) submitted(msg submittedMsg) tea.Cmd {
 		return failed
 	}
 	p.history.record(msg.text)
+	p.history.sent = msg.text
 	p.said.text = ""
 	var cmd tea.Cmd
 	if !was.apart && p.holds(msg.text) {
