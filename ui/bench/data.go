@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,8 +17,12 @@ import (
 	_ "modernc.org/sqlite" // the bench fills a store as fast as it can, past the program
 )
 
-// fill puts sessions of that many messages each into a store that the program made, and opens the first five as tabs.
-func fill(ctx context.Context, path string, sessions, messages int) (err error) {
+// window is how many messages of a long session are not folded.
+const window = 200
+
+// fill puts sessions of that many messages each into a store that the program made, and opens the first ones as tabs, the last of
+// them in front.
+func fill(ctx context.Context, path string, sessions, messages, tabs int) (err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(5000)")
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
@@ -32,8 +39,8 @@ func fill(ctx context.Context, path string, sessions, messages int) (err error) 
 	now := time.Now().UnixMicro()
 	for s := range sessions {
 		id := fmt.Sprintf("filled-%d", s+1)
-		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, title, turn_count, next_n, created_at, updated_at)
-			VALUES (?, 'bench', ?, ?, ?, ?, ?)`, id, fmt.Sprintf("session %d", s+1), messages/2, messages+1, now, now+int64(s)); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, title, turn_count, next_n, window_from, created_at, updated_at)
+			VALUES (?, 'bench', ?, ?, ?, ?, ?, ?)`, id, fmt.Sprintf("session %d", s+1), messages/2, messages+1, max(1, messages-window+1), now, now+int64(s)); err != nil {
 			return fmt.Errorf("fill %s: %w", path, err)
 		}
 		for n := range messages {
@@ -47,8 +54,8 @@ func fill(ctx context.Context, path string, sessions, messages int) (err error) 
 				return fmt.Errorf("fill %s: %w", path, err)
 			}
 		}
-		if s < 5 {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO tabs (user_id, pos, session_id, active) VALUES ('bench', ?, ?, ?)`, s, id, s/4); err != nil {
+		if s < tabs {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO tabs (user_id, pos, session_id, active) VALUES ('bench', ?, ?, ?)`, s, id, (s+1)/tabs); err != nil {
 				return fmt.Errorf("fill %s: %w", path, err)
 			}
 		}
@@ -62,43 +69,86 @@ func fill(ctx context.Context, path string, sessions, messages int) (err error) 
 // lastWord ends the reply of the server.
 const lastWord = "zyzzyva"
 
-// server streams a reply of so many tokens at once.
+// server answers as the last message asks: "burst N" is a reply of N tokens at once, "pace N en" or "pace N zh" one of N tokens, a
+// hundred a second.
 type server struct {
-	srv  *httptest.Server
-	mu   sync.Mutex
-	last time.Time
+	srv           *httptest.Server
+	mu            sync.Mutex
+	arrived, last time.Time
 }
 
-func newServer(tokens int) *server {
+var asked = regexp.MustCompile(`(burst|pace) (\d+)(?: (en|zh))?"`)
+
+func newServer() *server {
 	s := &server{}
-	var body strings.Builder
-	for i := range tokens - 1 {
-		word := "word "
-		if i%12 == 11 {
-			word = "line.\\n\\n"
-		}
-		fmt.Fprintf(&body, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"}}]}\n\n", word)
-	}
-	fmt.Fprintf(&body, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", lastWord)
-	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte(body.String()))
-		if f, ok := w.(http.Flusher); ok {
-			f.Flush()
-		}
-		s.mu.Lock()
-		s.last = time.Now()
-		s.mu.Unlock()
-	}))
+	s.srv = httptest.NewServer(http.HandlerFunc(s.answer))
 	return s
+}
+
+func (s *server) answer(w http.ResponseWriter, req *http.Request) {
+	now := time.Now()
+	s.mu.Lock()
+	s.arrived = now
+	s.mu.Unlock()
+	body, err := io.ReadAll(req.Body)
+	all := asked.FindAllSubmatch(body, -1)
+	if err != nil || len(all) == 0 {
+		http.Error(w, "nothing is asked", http.StatusBadRequest)
+		return
+	}
+	ask := all[len(all)-1]
+	n, _ := strconv.Atoi(string(ask[2])) // digits
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	var burst strings.Builder
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for i := range n {
+		event := token(i, n, string(ask[3]) == "zh")
+		if string(ask[1]) == "burst" {
+			burst.WriteString(event)
+			continue
+		}
+		if _, err := io.WriteString(w, event); err != nil || out.Flush() != nil {
+			return
+		}
+		<-tick.C
+	}
+	// What is sent at once is on its way from here on: the program may have painted it before this goroutine runs again.
+	s.mu.Lock()
+	s.last = time.Now()
+	s.mu.Unlock()
+	_, _ = io.WriteString(w, burst.String()+"data: [DONE]\n\n")
+	_ = out.Flush()
+}
+
+// token is one event of a reply of n.
+func token(i, n int, chinese bool) string {
+	word, end := "word ", ""
+	switch {
+	case i == n-1:
+		word, end = lastWord, `,"finish_reason":"stop"`
+	case i%12 == 11:
+		word = "line.\\n\\n"
+	case chinese:
+		word = "部署"
+	}
+	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"}%s}]}\n\n", word, end)
 }
 
 func (s *server) url() string { return s.srv.URL + "/v1" }
 
+// lastSent is when the rest of the last reply was sent, came when the last request arrived.
 func (s *server) lastSent() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
+}
+
+func (s *server) came() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.arrived
 }
 
 func (s *server) close() { s.srv.Close() }

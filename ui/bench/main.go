@@ -38,18 +38,21 @@ type report struct {
 	RSSAfter5000 float64 `json:"rss_after_5000_tokens_mb"`
 	Peak         float64 `json:"rss_peak_mb"`
 	LastToken    float64 `json:"last_of_5000_tokens_ms"`
+
+	Screen []screenReport `json:"screen"`
 }
 
 func main() {
 	runs := flag.Int("runs", 15, "how often each start is measured")
+	list := flag.String("renderers", "own", "who paints, by turns: own, stock")
 	flag.Parse()
-	if err := run(context.Background(), *runs, os.Stdout); err != nil {
+	if err := run(context.Background(), *runs, strings.FieldsFunc(*list, func(r rune) bool { return r == ',' }), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, runs int, out io.Writer) error {
+func run(ctx context.Context, runs int, renderers []string, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "vitrine-bench-")
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
@@ -65,6 +68,19 @@ func run(ctx context.Context, runs int, out io.Writer) error {
 	}
 	if err := b.memory(ctx, &r); err != nil {
 		return err
+	}
+	for _, renderer := range renderers {
+		s, err := b.screen(ctx, renderer)
+		if err == nil {
+			err = b.tabs(ctx, &s, renderer)
+		}
+		if err == nil && renderer == "own" {
+			err = b.long(ctx, &s, renderer, runs)
+		}
+		if err != nil {
+			return fmt.Errorf("renderer %s: %w", renderer, err)
+		}
+		r.Screen = append(r.Screen, s)
 	}
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
@@ -95,7 +111,7 @@ func (b programs) starts(ctx context.Context, r *report, runs int) error {
 			return err
 		}
 	}
-	if err := fill(ctx, filepath.Join(filled, "sessions.db"), 100, 200); err != nil {
+	if err := fill(ctx, filepath.Join(filled, "sessions.db"), 100, 200, 5); err != nil {
 		return err
 	}
 	var minimal, open, full []float64
@@ -143,10 +159,10 @@ func (b programs) memory(ctx context.Context, r *report) error {
 	if _, err := b.start(ctx, b.vitrine, dir); err != nil {
 		return err
 	}
-	if err := fill(ctx, filepath.Join(dir, "sessions.db"), 5, 200); err != nil {
+	if err := fill(ctx, filepath.Join(dir, "sessions.db"), 5, 200, 5); err != nil {
 		return err
 	}
-	srv := newServer(5000)
+	srv := newServer()
 	defer srv.close()
 	t, err := open(ctx, b.vitrine, dir, []string{"OPENAI_BASE_URL=" + srv.url(), "MODEL=bench", "AGENT_MAX_CTX_TOKENS=200000", "AGENT_MAX_RUN_TOKENS=1000000"}, "--user", "bench", "--continue")
 	if err != nil {
@@ -162,7 +178,7 @@ func (b programs) memory(ctx context.Context, r *report) error {
 	if r.RSSFiveTabs, _, err = resident(t.cmd.Process.Pid); err != nil {
 		return err
 	}
-	if err := t.send("hello\r"); err != nil {
+	if err := t.send("burst 5000\r"); err != nil {
 		return err
 	}
 	at, err := t.await(lastWord, 60*time.Second)

@@ -23,8 +23,11 @@ type terminal struct {
 
 	mu   sync.Mutex
 	out  bytes.Buffer
-	seen chan struct{}
-	gone chan struct{}
+	last time.Time // when something came
+	// forgot is how many bytes were forgotten.
+	forgot int64
+	seen   chan struct{}
+	gone   chan struct{}
 }
 
 func open(ctx context.Context, bin, dir string, env []string, args ...string) (*terminal, error) {
@@ -55,6 +58,7 @@ func (t *terminal) read() {
 		n, err := t.tty.Read(buf)
 		t.mu.Lock()
 		t.out.Write(buf[:n])
+		t.last = time.Now()
 		t.mu.Unlock()
 		select {
 		case t.seen <- struct{}{}:
@@ -84,6 +88,34 @@ func (t *terminal) await(text string, limit time.Duration) (time.Time, error) {
 		case <-deadline:
 			return now, fmt.Errorf("no %q within %s", text, limit)
 		}
+	}
+}
+
+// forget lets await see only what is written from now on.
+func (t *terminal) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgot += int64(t.out.Len())
+	t.out.Reset()
+}
+
+// written is how many bytes came so far.
+func (t *terminal) written() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.forgot + int64(t.out.Len())
+}
+
+// quiet waits until bytes came after from, and then none for a while, and gives the time of the last.
+func (t *terminal) quiet(from int64) time.Time {
+	for {
+		t.mu.Lock()
+		n, last := t.forgot+int64(t.out.Len()), t.last
+		t.mu.Unlock()
+		if n > from && time.Since(last) > quietTime || time.Since(last) > 20*time.Second {
+			return last
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
