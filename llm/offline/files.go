@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"vitrine/llm"
 )
@@ -25,7 +26,7 @@ const maxFileLines = 60
 const (
 	enPlease = `(?s)^\s*(?:(?:please|now|ok|okay|then|can you|could you|would you|hey)[, ]+)*`
 	zhPlease = `(?s)^\s*(?:请|帮我|麻烦你?|你?能不能|现在|然后|\s)*`
-	quoted   = "(?:\"[^\"\\n]{1,300}\"|'[^'\\n]{1,300}'|`[^`\\n]{1,300}`)"
+	quoted   = "(?:\"[^\"\\n]+\"|'[^'\\n]+'|`[^`\\n]+`)"
 	anyWord  = `(?:` + quoted + `|[^\s"'` + "`" + `,:;?!，。：；？！]+)`
 	lazyWord = `(?:` + quoted + `|[^\s"'` + "`" + `,:;?!，。：；？！]+?)`
 	pathWord = `(?:` + quoted + `|[^\s"'` + "`" + `,:;?!，。：；？！]*(?:\.[a-z][a-z0-9]{0,7}|/[^\s"'` + "`" + `,:;?!，。：；？！]*)|readme|license|makefile|dockerfile)`
@@ -42,28 +43,30 @@ type filePattern struct {
 }
 
 // filePatterns are tried in order. The table is immutable.
-var filePatterns = []filePattern{
-	{regexp.MustCompile(enPlease + `(?:list|show me|show)(?: me)?(?: all)?(?: the| my| of the)* (?:files|folders?|director(?:y|ies))(?: and folders)?(?: (?:in|of|under|inside|from)(?: the)?(?: folder| directory)? (?P<any>` + anyWord + `(?: (?:folder|directory))?)| here)?` + fullStop), toolList, english},
-	{regexp.MustCompile(enPlease + `(?:what|which) files (?:are|do you see|can you see|do we have|exist)(?: there)?(?: (?:in|under|inside)(?: the)?(?: folder| directory)? (?P<any>` + anyWord + `(?: (?:folder|directory))?)| here)?` + fullStop), toolList, english},
-	{regexp.MustCompile(enPlease + `(?:ls|dir)(?: (?P<any>` + anyWord + `))?` + fullStop), toolList, english},
-	{regexp.MustCompile(enPlease + `(?:read|open|show me|show|print|cat|display|view|what is in|what's in)(?: me)?(?: the content of| the contents of)? ` + fileWord + fullStop), toolRead, english},
-	{regexp.MustCompile(enPlease + `(?:write|create|make|save|overwrite) ` + fileWord + `(?: (?:with|containing|saying|that says|holding|to say)|\s*:)(?: (?:the )?(?:content|contents|text)\b)?:?\s*(?P<content>\S.*)$`), toolWrite, english},
-	{regexp.MustCompile(enPlease + `(?:create|make) ` + `(?:the |a |an )?(?:new |empty |text )*file (?:called |named )?(?P<any>` + anyWord + `)` + fullStop), toolWrite, english},
-	{regexp.MustCompile(enPlease + `(?:write|save|put) (?P<tail>\S.*?)\s+(?:to|into|in) ` + fileWord + fullStop), toolWrite, english},
+var filePatterns = sync.OnceValue(func() []filePattern {
+	return []filePattern{
+		{regexp.MustCompile(enPlease + `(?:list|show me|show)(?: me)?(?: all)?(?: the| my| of the)* (?:files|folders?|director(?:y|ies))(?: and folders)?(?: (?:in|of|under|inside|from)(?: the)?(?: folder| directory)? (?P<any>` + anyWord + `(?: (?:folder|directory))?)| here)?` + fullStop), toolList, english},
+		{regexp.MustCompile(enPlease + `(?:what|which) files (?:are|do you see|can you see|do we have|exist)(?: there)?(?: (?:in|under|inside)(?: the)?(?: folder| directory)? (?P<any>` + anyWord + `(?: (?:folder|directory))?)| here)?` + fullStop), toolList, english},
+		{regexp.MustCompile(enPlease + `(?:ls|dir)(?: (?P<any>` + anyWord + `))?` + fullStop), toolList, english},
+		{regexp.MustCompile(enPlease + `(?:read|open|show me|show|print|cat|display|view|what is in|what's in)(?: me)?(?: the content of| the contents of)? ` + fileWord + fullStop), toolRead, english},
+		{regexp.MustCompile(enPlease + `(?:write|create|make|save|overwrite) ` + fileWord + `(?: (?:with|containing|saying|that says|holding|to say)|\s*:)(?: (?:the )?(?:content|contents|text)\b)?:?\s*(?P<content>\S.*)$`), toolWrite, english},
+		{regexp.MustCompile(enPlease + `(?:create|make) ` + `(?:the |a |an )?(?:new |empty |text )*file (?:called |named )?(?P<any>` + anyWord + `)` + fullStop), toolWrite, english},
+		{regexp.MustCompile(enPlease + `(?:write|save|put) (?P<tail>\S.*?)\s+(?:to|into|in) ` + fileWord + fullStop), toolWrite, english},
 
-	{regexp.MustCompile(zhPlease + `(?:列出|列一下|列|显示|看看|看一下|查看)(?:一下)?\s*(?:(?P<any>` + lazyWord + `)\s*(?:目录|文件夹)?(?:里面?|下面?|中)?的?)?(?:所有|全部)?的?(?:文件(?:列表)?|目录)` + fullStop), toolList, chinese},
-	{regexp.MustCompile(zhPlease + `(?:看看|看一下|查看|告诉我|列出)?\s*(?:(?P<any>` + lazyWord + `)\s*)?(?:目录|文件夹)?(?:里面?|下面?|中)?\s*(?:有|都有)(?:哪些|什么)文件` + fullStop), toolList, chinese},
-	{regexp.MustCompile(zhPlease + `(?:读取|读一下|读|打开|显示|查看|看看|看一下)(?:一下)?\s*` + zhFile + `\s*(?:文件)?(?:的?内容)?` + fullStop), toolRead, chinese},
-	{regexp.MustCompile(zhPlease + `(?:写入|写|创建|新建|建|保存)\s*` + zhFile + `\s*(?:文件)?[\s,，]*(?:内容(?:为|是|写)?|写入|写上|:)[\s:：]*(?P<content>\S.*)$`), toolWrite, chinese},
-	{regexp.MustCompile(zhPlease + `(?:创建|新建|建)\s*(?:一个)?(?:新|空)?的?文件\s*(?P<any>` + anyWord + `)` + fullStop), toolWrite, chinese},
-	{regexp.MustCompile(zhPlease + `(?:把|将)\s*(?P<tail>\S.*?)\s*(?:写入|写到|写进|保存到|存到|存入)\s*` + zhFile + `(?:文件)?(?:里面?|中)?` + fullStop), toolWrite, chinese},
-}
+		{regexp.MustCompile(zhPlease + `(?:列出|列一下|列|显示|看看|看一下|查看)(?:一下)?\s*(?:(?P<any>` + lazyWord + `)\s*(?:目录|文件夹)?(?:里面?|下面?|中)?的?)?(?:所有|全部)?的?(?:文件(?:列表)?|目录)` + fullStop), toolList, chinese},
+		{regexp.MustCompile(zhPlease + `(?:看看|看一下|查看|告诉我|列出)?\s*(?:(?P<any>` + lazyWord + `)\s*)?(?:目录|文件夹)?(?:里面?|下面?|中)?\s*(?:有|都有)(?:哪些|什么)文件` + fullStop), toolList, chinese},
+		{regexp.MustCompile(zhPlease + `(?:读取|读一下|读|打开|显示|查看|看看|看一下)(?:一下)?\s*` + zhFile + `\s*(?:文件)?(?:的?内容)?` + fullStop), toolRead, chinese},
+		{regexp.MustCompile(zhPlease + `(?:写入|写|创建|新建|建|保存)\s*` + zhFile + `\s*(?:文件)?[\s,，]*(?:内容(?:为|是|写)?|写入|写上|:)[\s:：]*(?P<content>\S.*)$`), toolWrite, chinese},
+		{regexp.MustCompile(zhPlease + `(?:创建|新建|建)\s*(?:一个)?(?:新|空)?的?文件\s*(?P<any>` + anyWord + `)` + fullStop), toolWrite, chinese},
+		{regexp.MustCompile(zhPlease + `(?:把|将)\s*(?P<tail>\S.*?)\s*(?:写入|写到|写进|保存到|存到|存入)\s*` + zhFile + `(?:文件)?(?:里面?|中)?` + fullStop), toolWrite, chinese},
+	}
+})
 
 // fileRequest understands a message that asks for something to be done with a file.
 func fileRequest(text string) (intent, bool) {
 	text = clean(text)
 	p := newPhrase(strings.ToValidUTF8(text[:min(len(text), maxText)], ""))
-	for _, fp := range filePatterns {
+	for _, fp := range filePatterns() {
 		at := fp.re.FindStringSubmatchIndex(p.f)
 		if at == nil {
 			continue
