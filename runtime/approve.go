@@ -325,6 +325,12 @@ func (r *run) decideAlways(tool string) error {
 			r.decided(&tx, c, "allow", "")
 		}
 	}
+	for i := range tx.Events {
+		if d, ok := tx.Events[i].Data.(trace.ApprovalData); ok {
+			d.Always = true
+			tx.Events[i].Data = d
+		}
+	}
 	return r.commitWord(tx, ToolRule{Tool: tool, Rule: RuleAuto}.in)
 }
 

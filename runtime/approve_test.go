@@ -119,6 +119,11 @@ func TestAllowForTheSession(t *testing.T) {
 		if end := b.await(ctx, 0); end.State != "succeeded" {
 			t.Errorf("end = %+v", end)
 		}
+		for _, e := range b.named(trace.Approval) { // the trace tells it from a word on this call alone
+			if d := e.Data.(trace.ApprovalData); d.Phase == "decided" && !d.Always {
+				t.Errorf("decided: %+v", d)
+			}
+		}
 		v, err := b.eng.Context(ctx, "s")
 		if err != nil {
 			t.Fatal(err)

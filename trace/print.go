@@ -141,6 +141,9 @@ func about(n *Node) string {
 	default:
 		say(n.Detail)
 		say(n.Outcome)
+		if word := n.Word(); strings.HasSuffix(word, "always here") {
+			say(word)
+		}
 	}
 	switch {
 	case n.Kind == KindRun && n.Open():

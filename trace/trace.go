@@ -266,6 +266,8 @@ type ApprovalData struct {
 	// takes its place and is asked about by itself); or, of a call whose outcome nobody knew, happened, not or again.
 	Answer string `json:"answer,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Always is set when the user let the tool run in this session from then on.
+	Always bool `json:"always,omitempty"`
 }
 
 // HistoryRepairedData tells that dangling calls of a run that was given up were closed.

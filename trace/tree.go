@@ -74,7 +74,7 @@ type Node struct {
 
 	asked   bool          // of calls: the user's word on it is waited for
 	waits   int           // of steps and runs: how many of the calls below wait for the user
-	since   time.Time     // when they began to
+	since   time.Time     // when it, or they, began to
 	waitFor time.Duration // how long they did before
 }
 
@@ -107,32 +107,18 @@ func (n *Node) Duration(now time.Time) time.Duration {
 	if n.took > 0 && !n.Open() {
 		return n.took
 	}
-	end := n.End
-	if end.IsZero() {
-		end = now
-	}
-	took := end.Sub(n.Start) - n.waitFor
-	if n.waits > 0 {
-		took -= max(end.Sub(n.since), 0)
-	}
-	return max(took, 0)
+	return max(n.Until(now).Sub(n.Start)-n.waitFor, 0)
 }
 
-// waitsFor notes that a call begins or ends to wait for the user; its step and its run do nothing meanwhile.
-func (n *Node) waitsFor(on bool, at time.Time) {
-	if n.asked == on {
-		return
+// Until is when the span ended, or else how far it has come: to where it waits for the user, or now.
+func (n *Node) Until(now time.Time) time.Time {
+	switch {
+	case n.Asks():
+		return n.since
+	case n.End.IsZero():
+		return now
 	}
-	n.asked = on
-	for p := n.Parent; p != nil; p = p.Parent {
-		if on {
-			if p.waits++; p.waits == 1 {
-				p.since = at
-			}
-		} else if p.waits--; p.waits == 0 {
-			p.waitFor += max(at.Sub(p.since), 0)
-		}
-	}
+	return n.End
 }
 
 // Open reports whether the span has not ended.
@@ -188,19 +174,35 @@ func (t *Tree) Apply(e Event) {
 	t.apply(run, e)
 }
 
-// Halt says that nobody works on a run that has no end: the process that did is gone. Its open spans end with the last thing
-// that is known of it, until a state tells that it goes on.
-func (t *Tree) Halt(runID string) {
+// outcomeUnknown is said of a call on whose outcome the user's word is waited for.
+const outcomeUnknown = "outcome unknown"
+
+// Halt says that nobody works on a run that has no end: the process that did is gone. What waits for the user waits on, the calls
+// whose outcome is not known too, by their rows' ids; other open spans end with the last thing that is known of the run, until a state
+// tells that it goes on.
+func (t *Tree) Halt(runID string, unknown ...string) {
 	run := t.byID[runID]
 	if run == nil || !run.Open() {
 		return
 	}
-	run.halted = true
 	at := run.Start
 	if run.last.After(at) {
 		at = run.last
 	}
+	for _, id := range unknown {
+		if n := t.byID[callNode(id)]; n != nil && n.Open() {
+			n.Status, n.Outcome = Waiting, outcomeUnknown
+			n.waitsFor(true, at)
+			t.touch(n)
+		}
+	}
 	t.stopBelow(run, at)
+	if run.Asks() {
+		run.Status = Waiting
+		t.touch(run)
+		return
+	}
+	run.halted = true
 	t.end(run, at, Stopped)
 }
 

@@ -620,6 +620,10 @@ func TestEditInTheTree(t *testing.T) {
 		at(9, ApprovalData{Phase: "asked", ID: "c2", CallID: "w", Tool: "save", Arguments: json.RawMessage(`{"a":2}`)})
 	tree := treeOf(s.events...)
 	old, now := tree.byID[callNode("c1")], tree.byID[callNode("c2")]
+	equal(t, tree.Run("run-1").Status, Waiting)
+	if old.Duration(ms(99)) != 0 { // it only waited
+		t.Errorf("the call that was replaced took %v", old.Duration(ms(99)))
+	}
 	if old.Status != Stopped || old.Outcome != "arguments changed" || now == nil || now.Status != Waiting || !strings.Contains(now.Detail, "2") {
 		t.Errorf("old %+v, now %+v", old, now)
 	}
@@ -684,6 +688,99 @@ func TestArgumentsShown(t *testing.T) {
 		s.events[0].Data = c.d
 		if got := treeOf(s.events...).Node("call/c").Detail; got != c.want {
 			t.Errorf("%+v is shown as %s, want %s", c.d, got, c.want)
+		}
+	}
+}
+
+// A run that waits for the user does so after the process that asked is gone too, at the length that it had; what else was open has
+// stopped. It goes on, or is given up, as one that is asked now.
+func TestAHaltedRunThatWaits(t *testing.T) {
+	left := func() *script {
+		return (&script{run: "r", turn: 1}).at(0, RunStartData{Model: "m"}).in(1).
+			at(30, LLMCallData{Model: "m", LatencyMS: 20, StartedAt: ms(10), FinishReason: "tool_calls"}).
+			at(40, ApprovalData{Phase: "asked", ID: "a", CallID: "x", Tool: "shell", Arguments: json.RawMessage(`{}`)}).
+			at(40, ToolCallData{ID: "b", CallID: "y", Tool: "look", Status: "started"})
+	}
+	halted := func() (*Tree, *script) {
+		s := left()
+		tree := treeOf(s.events...)
+		tree.Halt("r")
+		return tree, s
+	}
+	tree, _ := halted()
+	run, call := tree.Run("r"), tree.Node("call/a")
+	equal(t, []Status{run.Status, tree.Node("r/1").Status, call.Status, tree.Node("call/b").Status}, []Status{Waiting, Running, Waiting, Stopped})
+	equal(t, []time.Duration{run.Duration(ms(99_000)), tree.Node("r/1").Duration(ms(99_000)), call.Duration(ms(99_000))},
+		[]time.Duration{40 * time.Millisecond, 30 * time.Millisecond, 0})
+	equal(t, run.Until(ms(99_000)), ms(40))
+
+	tree, s := halted()
+	s.at(90_000, ApprovalData{Phase: "decided", ID: "a", CallID: "x", Tool: "shell", Answer: "allow"}).at(90_000, StateData{State: "executing"}).
+		at(90_010, ToolResultData{ID: "a", CallID: "x", Tool: "shell", Status: "done", OK: true, DurationMS: 10}).at(90_020, RunEndData{State: "succeeded"})
+	for _, e := range s.events[4:] {
+		tree.Apply(e)
+	}
+	equal(t, []Status{tree.Run("r").Status, tree.Node("call/a").Status}, []Status{OK, OK})
+	equal(t, tree.Run("r").Duration(ms(99_000)), 60*time.Millisecond)
+
+	tree, s = halted()
+	s.at(90_000, ToolResultData{ID: "a", CallID: "x", Tool: "shell", Status: "not_run"}).at(90_000, RunEndData{State: "cancelled", Reason: "interrupted"})
+	for _, e := range s.events[4:] {
+		tree.Apply(e)
+	}
+	equal(t, []Status{tree.Run("r").Status, tree.Node("call/a").Status}, []Status{Stopped, Stopped})
+	equal(t, tree.Run("r").Duration(ms(99_000)), 40*time.Millisecond)
+
+	tree, s = halted() // an end without the result of what was asked
+	s.at(90_000, RunEndData{State: "cancelled"})
+	tree.Apply(s.events[4])
+	equal(t, []Status{tree.Run("r").Status, tree.Node("call/a").Status, tree.Node("r/1").Status}, []Status{Stopped, Stopped, Stopped})
+}
+
+// A call about whose outcome the user is asked waits, and runs again by their word.
+func TestAnUnknownOutcomeInTheTree(t *testing.T) {
+	s := (&script{run: "r", turn: 1}).at(0, RunStartData{Model: "m"}).in(1).
+		at(30, LLMCallData{Model: "m", LatencyMS: 20, StartedAt: ms(10), FinishReason: "tool_calls"}).
+		at(40, ToolCallData{ID: "a", CallID: "x", Tool: "shell", Status: "started"})
+	tree := treeOf(s.events...)
+	tree.Halt("r", "a", "nobody")
+	run, call := tree.Run("r"), tree.Node("call/a")
+	equal(t, []Status{run.Status, call.Status}, []Status{Waiting, Waiting})
+	equal(t, call.Outcome, "outcome unknown")
+	s.at(90_000, ApprovalData{Phase: "decided", ID: "a", CallID: "x", Tool: "shell", Answer: "again"}).at(90_000, StateData{State: "reconciling"}).
+		at(90_000, ToolCallData{ID: "a", CallID: "x", Tool: "shell", Status: "started"})
+	for _, e := range s.events[3:] {
+		tree.Apply(e)
+	}
+	equal(t, []Status{run.Status, call.Status}, []Status{Running, Running})
+	equal(t, call.Word(), "run it again")
+	equal(t, []bool{run.Asks(), call.Asks()}, []bool{false, false})
+	equal(t, run.Duration(ms(90_007)), 47*time.Millisecond)
+
+	tree = treeOf(s.events[:3]...) // the word came with the going on
+	tree.Halt("r", "a")
+	for _, e := range s.events[4:] {
+		tree.Apply(e)
+	}
+	equal(t, tree.Run("r").Duration(ms(90_007)), 47*time.Millisecond)
+}
+
+// What the user said on a call is told; that it holds from then on too, also by vitrine trace.
+func TestTheWordOnACall(t *testing.T) {
+	for want, d := range map[string]ApprovalData{
+		"":                     {Answer: "allow", Cause: "break"},
+		"allowed once":         {Answer: "allow"},
+		"allowed, always here": {Answer: "allow", Always: true},
+		"denied: not today":    {Answer: "deny", Reason: "not today"},
+		"answered by hand":     {Answer: "answer"},
+		"it ran":               {Answer: "happened"},
+	} {
+		d.Phase, d.ID, d.CallID, d.Tool = "decided", "a", "x", "shell"
+		s := (&script{run: "r", turn: 1}).in(1).at(0, ApprovalData{Phase: "asked", ID: "a", CallID: "x", Tool: "shell"}).at(5, d)
+		tree := treeOf(s.events...)
+		equal(t, tree.Node("call/a").Word(), want)
+		if got := printed(t, tree); strings.Contains(got, "always here") != d.Always {
+			t.Errorf("%q is printed as\n%s", want, got)
 		}
 	}
 }

@@ -29,6 +29,7 @@ func (t *Tree) state(run *Node, e Event, d StateData) {
 		return
 	}
 	if d.State == "failed" && d.Reason == "store" { // no end of it will be stored
+		t.waitNoMore(run, e.TS)
 		t.stopBelow(run, e.TS)
 		t.end(run, e.TS, Failed)
 		return
@@ -233,6 +234,7 @@ func (t *Tree) toolCall(run *Node, e Event, d ToolCallData) {
 	n.Status, n.End = Waiting, time.Time{}
 	if d.Status == "started" {
 		n.Status, n.Start = Running, e.TS
+		n.waitsFor(false, e.TS) // it is run again by the user's word
 	}
 	t.keep(n, e)
 	t.closeStep(n.Parent)
@@ -297,68 +299,6 @@ func (t *Tree) sum(n *Node) {
 			p.Tokens = p.Tokens.plus(c.Tokens)
 		}
 	}
-}
-
-func (t *Tree) approval(run *Node, e Event, d ApprovalData) {
-	n := t.byID[callNode(d.ID)]
-	if n == nil {
-		if n = t.callOf(run, d.CallID); n != nil && !n.Open() && d.ID != "" && d.Phase == "asked" {
-			n = nil // the user changed that call's arguments: this one takes its place
-		}
-	}
-	if n == nil && d.ID != "" && d.Tool != "" && d.Phase == "asked" { // it is asked about before it is started
-		n = t.add(t.step(run, e.Step, e.TS), &Node{
-			Kind: KindTool, ID: callNode(d.ID), callID: d.CallID, Title: d.Tool, Detail: string(d.Arguments), Status: Waiting, Start: e.TS,
-		})
-		t.closeStep(n.Parent)
-	}
-	if n == nil {
-		t.keep(run, e)
-		return
-	}
-	if d.Phase != "asked" {
-		n.waitsFor(false, e.TS)
-	}
-	if d.Phase == "asked" && n.Open() {
-		n.Status, n.Outcome = Waiting, "waits for you"
-		n.waitsFor(true, e.TS)
-	} else if n.Open() {
-		if n.Outcome = ""; d.Answer == "deny" {
-			n.Outcome = denied(d.Reason)
-		}
-	}
-	t.keep(n, e)
-	if d.Phase == "decided" && d.Answer == "edit" && n.Open() { // another call takes its place
-		n.Outcome = "arguments changed"
-		t.end(n, e.TS, Stopped)
-		t.closeStep(n.Parent)
-	}
-}
-
-// deniedWord is what a denied call came to.
-const deniedWord = "denied"
-
-func denied(reason string) string {
-	if reason == "" {
-		return deniedWord
-	}
-	return deniedWord + ": " + reason
-}
-
-// callOf finds the newest call of a run by its row or by the provider's id.
-func (t *Tree) callOf(run *Node, id string) *Node {
-	if n := t.byID[callNode(id)]; n != nil {
-		return n
-	}
-	for i := len(run.Children) - 1; i >= 0; i-- {
-		s := run.Children[i]
-		for j := len(s.Children) - 1; j >= 0; j-- {
-			if c := s.Children[j]; c.Kind == KindTool && c.callID == id {
-				return c
-			}
-		}
-	}
-	return nil
 }
 
 // fold adds a phase to the fold of the run that is under way.
@@ -473,15 +413,16 @@ func (t *Tree) endRun(run *Node, e Event, d RunEndData) {
 		at = run.End
 	}
 	run.halted, run.took = false, time.Duration(d.DurationMS)*time.Millisecond
+	t.waitNoMore(run, at)
 	t.stopBelow(run, at)
 	t.end(run, at, status)
 }
 
-// stopBelow ends what a run left open.
+// stopBelow ends what a run left open, but for what waits for the user.
 func (t *Tree) stopBelow(n *Node, at time.Time) {
 	for _, c := range n.Children {
 		t.stopBelow(c, at)
-		if c.Open() {
+		if c.Open() && !c.Asks() {
 			t.end(c, at, Stopped)
 		}
 	}

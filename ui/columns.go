@@ -47,7 +47,15 @@ func (c *columns) load(s runtime.Snapshot, events []trace.Event, u runtime.RunUs
 	c.chat.Load(s, events)
 	c.trace.Load(events)
 	if s.Run != nil && !s.Running && s.HeldBy == 0 {
-		c.trace.Halt(s.Run.ID)
+		var unknown []string
+		for _, call := range runtime.UnknownCalls(s.Calls) {
+			unknown = append(unknown, call.ID)
+		}
+		c.trace.Halt(s.Run.ID, unknown...)
+	}
+	if s.Run != nil && s.Pause != nil && len(events) > 0 { // which no stored event tells
+		d := trace.StateData{State: string(runtime.StateWaitingModel), Reason: string(runtime.ReasonPaused), Pause: s.Pause}
+		c.trace.Apply(trace.Event{TS: events[len(events)-1].TS, RunID: s.Run.ID, Turn: s.Run.Turn, Step: s.Pause.Step, Name: d.EventName(), Data: d})
 	}
 	c.side.Load(s)
 	c.side.SetPins(c.pinRows(s.Pins))

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"vitrine/llm/scripted"
+	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/trace"
 )
 
@@ -90,6 +93,7 @@ func TestEditedArgumentsAreShown(t *testing.T) {
 	p.pass(time.Second)
 	p.sees("APPROVE", "first-changed")
 	check("after a restart", "waits for you")
+	p.sees("? turn 1 ", "? step 1", "state         waiting", "result        waits for you")
 	p.press("ctrl+x", "a", "y")
 	p.pass(2 * time.Second)
 	p.sees("done")
@@ -103,4 +107,46 @@ func TestEditedArgumentsAreShown(t *testing.T) {
 	p.pass(time.Second)
 	check("after the next restart", "4 B")
 	p.leave()
+}
+
+// After a restart the trace shows a run that stands before a model call, or of which an outcome is asked, as one that waits.
+func TestTheTraceOfWhatWaitsAfterARestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(s *fakeSession)
+		want   []string
+	}{
+		"pause":   {func(s *fakeSession) { s.pause = &trace.Pause{Step: 2, Model: "m"} }, []string{"? turn 1", "? step 2", "? model"}},
+		"outcome": {func(s *fakeSession) { s.run.State = runtime.StateReconciling }, []string{"? turn 1", "? pay"}},
+		"neither": {func(s *fakeSession) { s.rows = nil }, []string{"/ turn 1", "/ pay"}},
+	} {
+		d := newDriver(t, 160, 44, func(o *Options, f *fake) {
+			s := f.session("s")
+			o.Session = "s"
+			s.run = &runtime.RunRow{ID: "r", Turn: 1, Step: 1, State: runtime.StateWaitingModel, StartedAt: start}
+			s.rows = []runtime.CallRow{{ID: "c1", RunID: "r", Name: "pay", Arguments: `{}`, Effect: tools.SideEffect, Status: runtime.CallStarted}}
+			if name == "pause" {
+				s.rows = nil
+			}
+			c.change(s)
+			for i, d := range []trace.Data{trace.RunStartData{Input: "go"}, trace.LLMCallData{Model: "m", StartedAt: start}, trace.ToolCallData{ID: "c1", Tool: "pay", Status: "started"}} {
+				s.row.NextSeq++
+				s.events = append(s.events, trace.Event{TS: start, Seq: int64(i + 1), SessionID: "s", RunID: "r", Turn: 1, Step: min(i, 1), Name: d.EventName(), Data: d})
+			}
+			if name == "pause" {
+				d := trace.ToolResultData{ID: "c1", Tool: "pay", Status: "done", OK: true}
+				s.row.NextSeq++
+				s.events = append(s.events, trace.Event{TS: start, Seq: 4, SessionID: "s", RunID: "r", Turn: 1, Step: 1, Name: d.EventName(), Data: d})
+			}
+		})
+		d.pass(time.Hour)
+		rows := strings.Join(d.m.page().columns.trace.Rows(), "\n")
+		for _, want := range c.want {
+			if !strings.Contains(ansi.Strip(rows), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, ansi.Strip(rows))
+			}
+		}
+		if strings.Contains(ansi.Strip(rows), "1 h") {
+			t.Errorf("%s: the time since then counts:\n%s", name, ansi.Strip(rows))
+		}
+	}
 }

@@ -38,10 +38,7 @@ func (v *View) bar(w int, sc scale, n *trace.Node) string {
 	if n.Status == trace.Failed {
 		role = theme.Error
 	}
-	end := n.End
-	if end.IsZero() {
-		end = v.clock(n)
-	}
+	end := n.Until(v.clock(n))
 	total := sc.end.Sub(sc.start)
 	if total <= 0 {
 		total = time.Millisecond

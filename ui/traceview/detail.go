@@ -189,6 +189,7 @@ func (v *View) toolFacts(n *trace.Node) []fact {
 	var facts []fact
 	add(&facts, "arguments", paint.Reveal(n.Detail)) // what was, or would be, run
 	add(&facts, "result", n.Outcome)
+	add(&facts, "your word", n.Word())
 	if n.Open() {
 		add(&facts, "progress", n.Progress)
 	}

@@ -101,11 +101,7 @@ func (v *View) scale(at int) scale {
 	for root.Parent != nil {
 		root = root.Parent
 	}
-	end := root.End
-	if end.IsZero() {
-		end = v.clock(root)
-	}
-	return scale{root: root, start: root.Start, end: end}
+	return scale{root: root, start: root.Start, end: root.Until(v.clock(root))}
 }
 
 // clock is the pane's now, never before the newest thing that it knows of.
@@ -258,7 +254,7 @@ func (v *View) sign(n *trace.Node) (string, theme.Role) {
 		return v.th.Spinner(v.phase), theme.Accent
 	case trace.Waiting:
 		if n.Kind == trace.KindTool {
-			if n.Outcome == "waits for you" {
+			if n.Asks() {
 				return g.Question, theme.Warn
 			}
 			return g.Todo, theme.Faint

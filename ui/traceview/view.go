@@ -88,9 +88,9 @@ func (v *View) Load(events []trace.Event) {
 	v.changed()
 }
 
-// Halt says that nobody works on a run that has no end.
-func (v *View) Halt(runID string) {
-	v.tree.Halt(runID)
+// Halt says that nobody works on a run that has no end; unknown are the rows of calls about whose outcome the user is asked.
+func (v *View) Halt(runID string, unknown ...string) {
+	v.tree.Halt(runID, unknown...)
 	v.changed()
 }
 
