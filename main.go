@@ -453,15 +453,16 @@ const reachLimit = 15 * time.Second
 
 // models asks the endpoint and this machine for their models.
 func models(ctx context.Context, cfg config.Config) (offer cli.Offer) {
-	clk := clock.Real()
+	clk, w := clock.Real(), wire(cfg)
 	if end := cfg.Remote(); end.Kind != config.Offline {
 		ctx, cancel := clk.WithTimeout(ctx, reachLimit)
 		defer cancel()
-		c := openai.New(at(wire(cfg), cfg, end))
+		c := openai.New(at(w, cfg, end))
 		defer c.Close()
 		offer.Models, offer.Err = c.Models(ctx)
 	}
 	for _, f := range discover.Local(ctx, clk, llm.LocalServers()) {
+		w.Memory.Sized(f.BaseURL(), f.Models)
 		offer.Local = append(offer.Local, cli.LocalOffer{Server: f.LocalServer, Models: f.Models})
 	}
 	return offer

@@ -90,6 +90,7 @@ func hostOf(base string) string {
 }
 
 func reach(ctx context.Context, wire openai.Config) (string, error) {
+	wire.Memory = openai.NewMemory("") // nothing is changed by looking
 	client := openai.New(wire)
 	defer client.Close()
 	models, err := client.Models(ctx)

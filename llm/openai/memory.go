@@ -36,6 +36,8 @@ type Memory struct {
 
 	mu  sync.Mutex
 	all map[string]map[string]learnedEntry // by endpoint, then by model; "" holds for all models
+	// windows are the sizes of models' contexts as servers list them, by endpoint and model.
+	windows map[string]map[string]int
 }
 
 // learnedEntry is what was learned of one model.
@@ -48,13 +50,14 @@ type learnedEntry struct {
 type memoryFile struct {
 	Version   int                                `json:"version"`
 	Endpoints map[string]map[string]learnedEntry `json:"endpoints"`
+	Windows   map[string]map[string]int          `json:"windows,omitempty"`
 }
 
 // NewMemory makes a memory that is kept in a file; an empty path keeps it for the life of the program only. A file that
 // cannot be read counts as empty: all that is lost is a request that is refused once more.
 func NewMemory(path string) *Memory {
 	m := &Memory{path: path, now: time.Now}
-	m.all, _ = m.read() // see above
+	m.all, m.windows, _ = m.read() // see above
 	return m
 }
 
@@ -129,14 +132,7 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	others, unreadable := m.read()
-	for e, models := range others { // another process may have learned
-		for name, theirs := range models {
-			if mine, ok := m.all[e][name]; !ok || theirs.At.After(mine.At) {
-				m.put(e, name, theirs)
-			}
-		}
-	}
+	unreadable := m.merge("")
 	h := m.all[endpoint][model].habits.with(l.habits)
 	if len(h.Dropped) > maxDropped {
 		h.Dropped = h.Dropped[:maxDropped]
@@ -145,6 +141,26 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 	if m.path != "" && unreadable == nil {
 		_ = m.write() // see above
 	}
+}
+
+// merge takes in what other processes learned meanwhile, but for the windows of one endpoint. It tells of a file that is none of ours.
+func (m *Memory) merge(but string) error {
+	others, windows, err := m.read()
+	for endpoint, models := range others {
+		for name, theirs := range models {
+			if mine, ok := m.all[endpoint][name]; !ok || theirs.At.After(mine.At) {
+				m.put(endpoint, name, theirs)
+			}
+		}
+	}
+	for endpoint, models := range windows {
+		if endpoint != but && m.windows[endpoint] == nil {
+			for name, tokens := range models {
+				m.size(endpoint, name, tokens)
+			}
+		}
+	}
+	return err
 }
 
 // put notes an entry, forgetting the oldest when there are too many.
@@ -186,26 +202,26 @@ func oldest[V any](m map[string]V, at func(V) time.Time) string {
 var fieldName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // read reads the file. What is too old or makes no sense is left out.
-func (m *Memory) read() (map[string]map[string]learnedEntry, error) {
+func (m *Memory) read() (learned map[string]map[string]learnedEntry, windows map[string]map[string]int, err error) {
 	if m.path == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	info, err := os.Stat(m.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil, nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("look at the memory of endpoints: %w", err)
+		return nil, nil, fmt.Errorf("look at the memory of endpoints: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxMemory:
-		return nil, errors.New("the memory of endpoints is no file of ours")
+		return nil, nil, errors.New("the memory of endpoints is no file of ours")
 	}
 	b, err := os.ReadFile(m.path)
 	if err != nil {
-		return nil, fmt.Errorf("read the memory of endpoints: %w", err)
+		return nil, nil, fmt.Errorf("read the memory of endpoints: %w", err)
 	}
 	var f memoryFile
 	if err := json.Unmarshal(b, &f); err != nil || f.Version != 1 {
-		return nil, errors.New("the memory of endpoints is no file of ours")
+		return nil, nil, errors.New("the memory of endpoints is no file of ours")
 	}
 	kept := &Memory{}
 	for endpoint, models := range f.Endpoints {
@@ -217,12 +233,17 @@ func (m *Memory) read() (map[string]map[string]learnedEntry, error) {
 			}
 		}
 	}
-	return kept.all, nil
+	for endpoint, models := range f.Windows {
+		for model, tokens := range models {
+			kept.size(endpoint, model, tokens)
+		}
+	}
+	return kept.all, kept.windows, nil
 }
 
 // write replaces the file as a whole, readable by its owner alone.
 func (m *Memory) write() error {
-	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all}, "", " ")
+	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all, Windows: m.windows}, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode the memory of endpoints: %w", err)
 	}

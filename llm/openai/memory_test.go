@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vitrine/llm"
 	"vitrine/llm/llmtest"
 	"vitrine/llm/profile"
 )
@@ -100,12 +101,12 @@ func TestMemoryKeepsToBounds(t *testing.T) {
 		t.Errorf("%d models, %d fields", len(models), len(models["all"].Dropped))
 	}
 	again := &Memory{path: path, now: m.now}
-	all, err := again.read()
+	all, _, err := again.read()
 	if d := cmp.Diff(m.all, all, cmp.AllowUnexported(learnedEntry{})); err != nil || d != "" {
 		t.Errorf("read back: %v\n%s", err, d)
 	}
 	at = at.Add(keepHabits)
-	if all, err := again.read(); err != nil || len(all) != 0 {
+	if all, _, err := again.read(); err != nil || len(all) != 0 {
 		t.Errorf("after a month %d endpoints are known, %v", len(all), err)
 	}
 }
@@ -235,5 +236,42 @@ func TestWhichFieldIsMeant(t *testing.T) {
 		}
 		c.Close()
 		srv.Close()
+	}
+}
+
+// Rule 31: how long a context may be is known from the server's own list too, over restarts, and a prompt beyond it is told.
+func TestProvider31FromTheList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoints.json")
+	srv := llmtest.NewServer()
+	defer srv.Close()
+	srv.SetModels(llmtest.Page(200, "application/json", `{"data":[{"id":"m","max_model_len":100},{"id":"`+strings.Repeat("x", 200)+`","max_model_len":5},{"id":"other"}]}`))
+	before := NewMemory(path)
+	lister := New(Config{BaseURL: srv.URL(), Memory: NewMemory(path)})
+	defer lister.Close()
+	if _, err := lister.Models(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before.learn(endpointOf(lister.base), "m", without("f")) // another process does not lose them
+	c := New(Config{BaseURL: srv.URL(), Memory: NewMemory(path)})
+	defer c.Close()
+	for model, want := range map[string]int{"m": 1, "other": 0} {
+		srv.Push(llmtest.Stream(llmtest.Text("ok"), llmtest.Finish("stop"), llmtest.Usage(101, 1, -1), llmtest.DoneMark()))
+		req := llmtest.SuiteRequest()
+		req.Model = model
+		reply, err := llmtest.Record(t, c.Stream(t.Context(), req))
+		if err != nil || len(reply.Notes) != want || want == 1 && reply.Notes[0].Code != noteOverflow {
+			t.Errorf("%s: %+v, %v", model, reply.Notes, err)
+		}
+	}
+	m := NewMemory("")
+	var many []llm.ModelInfo
+	for i := range maxWindows + 9 {
+		many = append(many, llm.ModelInfo{ID: fmt.Sprint(i), Context: 1 + i})
+	}
+	for i := range maxWindowed + 2 {
+		m.Sized(fmt.Sprintf("http://h%d/v1", i), many)
+	}
+	if len(m.windows) != maxWindowed || len(m.windows["http://h0/v1"]) != maxWindows {
+		t.Errorf("%d endpoints, %d models", len(m.windows), len(m.windows["http://h0/v1"]))
 	}
 }

@@ -154,6 +154,9 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 	where := endpointOf(c.base)
 	for {
 		d := dialect{c.profiles.of(req.Model), c.memory.of(where, req.Model)}
+		if d.ContextTokens == 0 {
+			d.ContextTokens = c.memory.window(where, req.Model)
+		}
 		body, err := encode(req, d)
 		if err != nil {
 			return &llm.Error{Kind: llm.ErrRejected, Host: c.base.Host, Message: "the request cannot be encoded", Err: err}
@@ -316,6 +319,9 @@ func (c *Client) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
 		return nil, refused.what
+	}
+	if err == nil {
+		c.memory.Sized(c.base.String(), models)
 	}
 	return models, err
 }
