@@ -46,7 +46,7 @@ func (c *command) plain(ctx context.Context, o *options) (err error) {
 	}
 	reading, stop := c.prog.Clock.WithCancel(ctx)
 	defer stop()
-	p := &plainChat{c: c, app: app, reading: reading, lines: c.readLines(reading)}
+	p := &plainChat{c: c, app: app, o: o, reading: reading, lines: c.readLines(reading)}
 	p.id, p.snap, err = c.openSession(ctx, app, cfg, o)
 	if err != nil {
 		return err
@@ -65,6 +65,7 @@ func (c *command) plain(ctx context.Context, o *options) (err error) {
 type plainChat struct {
 	c    *command
 	app  *App
+	o    *options
 	id   string
 	snap runtime.Snapshot
 	turn int
@@ -77,14 +78,14 @@ type plainChat struct {
 func (p *plainChat) chat(ctx context.Context) error {
 	p.c.out.line("Session %s. /help says what can be typed.", p.id)
 	if r := p.snap.Run; r != nil && !p.snap.Running {
-		p.c.out.line("Turn %d was interrupted. The next message gives it up; vitrine run --resume %s goes on with it.", r.Turn, r.ID)
+		p.c.out.line("Turn %d was interrupted. The next message gives it up; vitrine run%s --resume %s goes on with it.", r.Turn, asUser(p.o.user), r.ID)
 	}
 	p.turn = p.snap.Session.TurnCount
 	for {
 		text, err := p.message()
 		switch {
 		case errors.Is(err, io.EOF):
-			p.c.out.line("Left. The session is kept: vitrine --plain --session %s", p.id)
+			p.c.out.line("Left. The session is kept: vitrine --plain%s --session %s", asUser(p.o.user), p.id)
 			return nil
 		case err != nil:
 			return err
@@ -142,7 +143,7 @@ func (p *plainChat) command(ctx context.Context, line string) error {
 	name, arg, _ := strings.Cut(line, " ")
 	switch name {
 	case "/quit", "/exit":
-		p.c.out.line("Left. The session is kept: vitrine --plain --session %s", p.id)
+		p.c.out.line("Left. The session is kept: vitrine --plain%s --session %s", asUser(p.o.user), p.id)
 		p.lines.Close()
 		return io.EOF
 	case "/help":
@@ -168,7 +169,7 @@ func (p *plainChat) command(ctx context.Context, line string) error {
 func (p *plainChat) ask(ctx context.Context, text string) error {
 	f := newFollower(p.c, p.app, p.id, false, 0)
 	defer f.close()
-	f.plain = p
+	f.plain, f.user = p, p.o.user
 	if err := p.app.Agent.Submit(ctx, p.id, strings.TrimPrefix(text, " ")); err != nil {
 		p.c.out.line("Not sent: %s", strings.Join(describe(err), " "))
 		return nil
