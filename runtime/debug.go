@@ -218,7 +218,7 @@ func (s *session) setBreak(b Break) error {
 		return nil
 	}
 	tx := s.tx()
-	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "break", Title: b.name()})}
+	tx.Events = []trace.Event{s.event(trace.SessionData{Action: "break", Title: b.name(), Tool: b.Tool})}
 	_, err := s.commitSettings(tx, func(v *settings) { v.Break = b })
 	return err
 }

@@ -295,10 +295,12 @@ type TodoData struct {
 
 // SessionData is a change of the session itself.
 type SessionData struct {
-	Action string `json:"action"` // created renamed model held taken_over deleted
+	Action string `json:"action"` // created renamed model held taken_over deleted break
+	// Title is the session's; of a break it is where runs stand still: next, model, or the tool that Tool names.
 	Title  string `json:"title,omitempty"`
 	Model  string `json:"model,omitempty"`
 	Holder string `json:"holder,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 }
 
 // InputQueuedData is input to a busy session.

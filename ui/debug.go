@@ -40,7 +40,7 @@ func (d *debugger) follow(e trace.Event) {
 		d.pause = data.Pause
 	case trace.SessionData:
 		if data.Action == "break" {
-			d.at = breakOf(data.Title)
+			d.at = breakOf(data)
 		}
 	case trace.ToolCallData:
 		d.saw(data.Tool)
@@ -68,11 +68,16 @@ func (d *debugger) saw(tool string) {
 }
 
 // breakOf reads how an event tells a break.
-func breakOf(name string) runtime.Break {
-	if name == "next" {
+func breakOf(d trace.SessionData) runtime.Break {
+	switch {
+	case d.Tool != "" && d.Title == d.Tool:
+		return runtime.Break{Tool: d.Tool}
+	case d.Title == "next":
 		return runtime.Break{Next: true}
+	case d.Title == "model":
+		return runtime.Break{Model: true}
 	}
-	return runtime.Break{Tool: name}
+	return runtime.Break{Tool: d.Title} // older events have the name alone
 }
 
 // breakText says where runs stand still; empty: nowhere.
@@ -80,6 +85,8 @@ func breakText(b runtime.Break) string {
 	switch {
 	case b.Next:
 		return "break: next call"
+	case b.Model:
+		return "break: model call"
 	case b.Tool != "":
 		return "break: " + b.Tool
 	}
