@@ -581,3 +581,27 @@ func TestCorpusIsKept(t *testing.T) {
 		}
 	}
 }
+
+// voids streams chunks as they are.
+type voids []llm.Chunk
+
+func (v voids) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for _, c := range v {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// What turns out to have been thinking is no part of the action that follows it.
+func TestVoidTextIsForgotten(t *testing.T) {
+	for form, answer := range map[Form]string{JSON: `{"action":"final","final_answer":"66"}`, ReAct: "Final Answer: 66"} {
+		next := voids{{Text: "I might say {\"thought\": \"or Action: todo\nAction Input: {"}, {Void: true}, {Text: answer}, {Done: &llm.Done{Finish: llm.FinishStop}}}
+		reply, err := llm.Collect(New(next, form).Stream(t.Context(), llm.Request{Tools: tools(), Messages: []llm.Message{{Role: llm.RoleUser, Content: "hi"}}}))
+		if err != nil || reply.Text != "66" || len(reply.ToolCalls) != 0 {
+			t.Errorf("%v: %q, %+v, %v", form, reply.Text, reply.ToolCalls, err)
+		}
+	}
+}
