@@ -73,7 +73,7 @@ func TestB071ThroughTheEngine(t *testing.T) {
 	until("end of two", ended)
 	turn("fails", llmtest.Refuse(401, ""))
 
-	srv.Push(llmtest.Answer(fact("much was said")))
+	srv.Push(llmtest.Answer("I have to sum it up.\n</think>\n\n" + fact("much was said"))) // B107: what it thinks is no part of a summary either
 	do(b.eng.Set(t.Context(), "s", runtime.Setting{Compact: true}))
 	until("fold", func(ev trace.Event) bool { d, ok := ev.Data.(trace.CompactData); return ok && d.Phase == "committed" })
 	turn("after the fold", llmtest.Answer("I remember"))
