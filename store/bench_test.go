@@ -201,7 +201,7 @@ func (w *stepRows) commit(message []any, events [][]any, call string, callArgs [
 	}{
 		{"BEGIN IMMEDIATE", nil},
 		{advanceCommand + advanceWhere, []any{w.n + 1, w.seq + int64(len(events)), 0, w.txs + 1, string(last),
-			"s0", w.row.Fence.Holder, w.row.Fence.Epoch, w.txs, w.n, w.seq, 0}},
+			"s0", 1, w.row.Fence.Holder, w.row.Fence.Epoch, w.txs, w.n, w.seq, 0}},
 		{updateRunCommand + unfinishedWhere, []any{"executing", "", w.ids, stepUsage, w.seq + int64(len(events)) - 1, uuid(1), "s0"}},
 		{insertMessageCommand, message},
 		{call, callArgs},

@@ -119,7 +119,7 @@ type head struct {
 // does not.
 const (
 	advanceCommand = "UPDATE sessions SET next_n = ?, next_seq = ?, turn_count = ?, tx_count = ?, recent = ?"
-	advanceWhere   = " WHERE id = ? AND holder = ? AND epoch = +? AND tx_count = +? AND next_n = +? AND next_seq = +? AND turn_count = +?"
+	advanceWhere   = " WHERE id = ? AND num = +? AND holder = ? AND epoch = +? AND tx_count = +? AND next_n = +? AND next_seq = +? AND turn_count = +?"
 )
 
 // headBound is how many heads are remembered; beyond it all are forgotten.
@@ -165,9 +165,9 @@ func (t *txn) head(tx runtime.Tx) (h head, err error) {
 	return h, err
 }
 
-// advance moves the session on from where it was. It says no when the fence does not hold or the session stands elsewhere: only
-// who has the fence writes to it, and tx_count differs after each of its transactions, so a session that stands at was is in
-// all as this process left it.
+// advance moves the session on from where it was. It says no when the fence does not hold or the session stands elsewhere. A head is
+// forgotten when the session is taken or made, when a change was not stored, and when the database is another one; so between,
+// a session that stands at was is in all as this process left it: only who has the fence writes to it.
 func (t *txn) advance(tx runtime.Tx, was head) (c runtime.Committed, ok bool, err error) {
 	messages, events := int64(len(tx.Messages)), int64(len(tx.Events))
 	after := was
@@ -198,7 +198,7 @@ func (t *txn) advance(tx runtime.Tx, was head) (c runtime.Committed, ok bool, er
 		args = append(args, cleanOrNull(tx.Title), cleanOrNull(tx.Model), settings)
 	}
 	ok, err = t.execOne(set+advanceWhere,
-		append(args, tx.SessionID, tx.Fence.Holder, tx.Fence.Epoch, was.txs, was.nextN, was.nextSeq, was.turns)...)
+		append(args, tx.SessionID, was.num, tx.Fence.Holder, tx.Fence.Epoch, was.txs, was.nextN, was.nextSeq, was.turns)...)
 	if ok {
 		t.heads[tx.SessionID] = after
 	}

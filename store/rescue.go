@@ -44,6 +44,7 @@ func (s *Store) rescue(ctx context.Context, gone *FileGoneError) error {
 	}
 	closing := s.files.close()
 	s.files, s.dbID, s.gone = f, id, false
+	clear(s.heads) // the sessions have other numbers there
 	s.mu.Lock()
 	s.path, s.conns = target, c
 	s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"vitrine/llm"
 	"vitrine/runtime"
 	"vitrine/tools"
 	"vitrine/trace"
@@ -276,4 +277,86 @@ func TestRescueThatFailsIsTriedAgain(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, ".gitignore")); errors.Is(err, fs.ErrNotExist) {
 		t.Error("the folder that we made has no .gitignore")
 	}
+}
+
+// In the new database sessions have other numbers than in the lost one: what is stored next still is theirs, and what a later
+// session stores is its own.
+func TestRescueGivesOtherNumbers(t *testing.T) {
+	path := dbPath(t)
+	gone, err := tryOpen(path) // its session has the first number, and goes with the file
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.say(t, gone.openSession(t, "lost"), "lost")
+	gone.close(t)
+	r, err := tryOpen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]runtime.SessionRow{}
+	for _, id := range []string{"s1", "s2"} {
+		rows[id] = r.openSession(t, id)
+		r.say(t, rows[id], "one of "+id)
+	}
+	remove(t, path, path+"-wal", path+"-shm")
+	for _, id := range []string{"s1", "s2"} {
+		tx := r.tx(rows[id])
+		tx.Messages = []runtime.MessageRow{user("two of " + id)}
+		tx.Events = []trace.Event{{RunID: "run-" + id, Data: trace.AnswerData{Text: "two of " + id}}}
+		if id == "s1" {
+			wantCause(t, retried(t, r, tx), CauseFileGone)
+		} else {
+			r.commit(t, tx)
+		}
+	}
+	r.say(t, r.openSession(t, "s3"), "one of s3")
+	check := func(r *rig) {
+		t.Helper()
+		for _, id := range []string{"s1", "s2"} {
+			diff(t, []string{"one of " + id, "two of " + id}, r.texts(t, id))
+			events, err := r.Events(t.Context(), id, "", 0, 10)
+			if err != nil || len(events) == 0 || events[len(events)-1].Data.(trace.AnswerData).Text != "two of "+id {
+				t.Errorf("events of %s: %+v, %v", id, events, err)
+			}
+		}
+		diff(t, []string{"one of s3"}, r.texts(t, "s3"))
+	}
+	check(r)
+	r.close(t)
+	check(open(t, path))
+}
+
+// What a refused or failed change would have made of a session is not remembered as its place, nor is what it was before somebody
+// else had it.
+func TestPlacesAreForgotten(t *testing.T) {
+	path := dbPath(t)
+	r, other := open(t, path), open(t, path)
+	row := r.openSession(t, "s1")
+	r.say(t, row, "one")
+	if len(r.heads) != 1 {
+		t.Fatalf("%d places are known", len(r.heads))
+	}
+	bad := r.tx(row)
+	bad.Messages = []runtime.MessageRow{{N: 77, Kind: llm.KindUser, Role: llm.RoleUser, Content: "no"}}
+	if _, err := r.Commit(t.Context(), bad); !errors.Is(err, runtime.ErrConstraint) {
+		t.Fatalf("got %v", err)
+	}
+	if len(r.heads) != 0 {
+		t.Errorf("after a refused change %+v is known", r.heads)
+	}
+	r.say(t, row, "two")
+	if err := r.ReleaseSession(t.Context(), "s1", row.Fence); err != nil {
+		t.Fatal(err)
+	}
+	there := other.openSession(t, "s1")
+	other.say(t, there, "three")
+	if err := other.ReleaseSession(t.Context(), "s1", there.Fence); err != nil {
+		t.Fatal(err)
+	}
+	row = r.openSession(t, "s1")
+	if h, known := r.heads["s1"]; known {
+		t.Errorf("after another process had the session %+v is known", h)
+	}
+	r.say(t, row, "four")
+	diff(t, []string{"one", "two", "three", "four"}, r.texts(t, "s1"))
 }

@@ -36,6 +36,7 @@ func (s *Store) openSession(t *txn, id, user string, create bool) (runtime.Sessi
 		if id == "" || !utf8.ValidString(id) || !utf8.ValidString(user) {
 			return row, constraint("a session needs an id, and it and the user in valid UTF-8")
 		}
+		delete(t.heads, id)
 		now := micros(s.cfg.Clock.Now())
 		_, err = t.exec("INSERT INTO sessions (id, user_id, holder, epoch, created_at, updated_at) VALUES (?, ?, ?, 1, ?, ?)",
 			id, user, s.holderID, now, now)
@@ -56,6 +57,7 @@ func (s *Store) openSession(t *txn, id, user string, create bool) (runtime.Sessi
 	if err := s.heldElsewhere(id, row.Fence.Holder); err != nil {
 		return row, err
 	}
+	delete(t.heads, id)
 	// Within this transaction nobody else can take it, so the condition only says what was seen.
 	ok, err := t.execOne("UPDATE sessions SET holder = ?, epoch = epoch + 1 WHERE id = ? AND holder = ? AND epoch = ?",
 		s.holderID, id, row.Fence.Holder, row.Fence.Epoch)

@@ -78,7 +78,7 @@ type Store struct {
 	gone  bool   // the file is not at its path any more
 	// unknown are transactions that failed to commit: when they turn out to be in, their events are still to be published.
 	unknown map[string]bool
-	// heads are where this process left the sessions it writes to. One that is wrong does no harm, see advance.
+	// heads are where this process left the sessions it writes to, see advance.
 	heads map[string]head
 	args  []driver.NamedValue
 }

@@ -232,6 +232,9 @@ func (s *Store) transact(ctx context.Context, batch []*job) error {
 	return s.conns.write.Raw(func(c any) error {
 		t := &txn{ctx: ctx, conn: c.(driver.Conn), stmts: s.conns.stmts, heads: s.heads, args: s.args}
 		err := s.transactOn(t, batch)
+		if err != nil || slices.ContainsFunc(batch, func(j *job) bool { return j.err != nil }) {
+			clear(s.heads) // some tell of changes that are not in, or perhaps not
+		}
 		s.args = t.args[:0]
 		clear(s.args[:cap(s.args)]) // else it would hold on to texts
 		return err
