@@ -71,7 +71,15 @@ type plainChat struct {
 	turn int
 	// reading ends with the first interrupt, lines with the input.
 	reading context.Context
-	lines   *clock.Queue[string]
+	lines   *clock.Queue[inputLine]
+	// ahead was typed before a question came, and is for after it.
+	ahead []inputLine
+}
+
+// inputLine is a line of the input, or why there are no more.
+type inputLine struct {
+	text string
+	err  error
 }
 
 // chat takes lines until there are none.
@@ -113,7 +121,7 @@ func (p *plainChat) message() (string, error) {
 		if len(all) > 0 {
 			prompt = "more: "
 		}
-		line, err := p.read(prompt)
+		line, err := p.next(prompt)
 		if err != nil {
 			return "", err
 		}
@@ -122,6 +130,17 @@ func (p *plainChat) message() (string, error) {
 			return strings.Join(all, "\n"), nil
 		}
 	}
+}
+
+// next takes a line of a message: what was set aside comes first.
+func (p *plainChat) next(prompt string) (string, error) {
+	if len(p.ahead) == 0 {
+		return p.read(prompt)
+	}
+	line := p.ahead[0]
+	p.ahead = p.ahead[1:]
+	p.c.out.line("%s%s", prompt, line.text)
+	return line.text, line.err
 }
 
 // read takes one line, io.EOF at their end. Only a person is prompted.
@@ -135,8 +154,24 @@ func (p *plainChat) read(prompt string) (string, error) {
 		return "", io.EOF
 	case err != nil || p.c.stop.stopped():
 		return "", errInterrupted
+	case line.err != nil:
+		return "", fmt.Errorf("read a line: %w", line.err)
 	}
-	return line, nil
+	return line.text, nil
+}
+
+// setAside keeps what a person has typed already: it was not written for what is printed now.
+func (p *plainChat) setAside() {
+	if p.c.proc.In != Terminal {
+		return
+	}
+	for {
+		line, ok := p.lines.TryGet()
+		if !ok {
+			return
+		}
+		p.ahead = append(p.ahead, line)
+	}
 }
 
 func (p *plainChat) command(ctx context.Context, line string) error {
@@ -193,21 +228,15 @@ func (p *plainChat) question(ctx context.Context, d trace.ApprovalData) error {
 	for row := range strings.Lines(paint.RevealLines(d.Preview)) {
 		p.c.out.line("  %s", strings.TrimSuffix(row, "\n"))
 	}
+	p.setAside()
 	for {
 		line, err := p.read("y once, a always here, n no, or n and why: ")
 		if err != nil {
 			p.app.Agent.Cancel(p.id)
 			return err
 		}
-		word, why, _ := strings.Cut(strings.TrimSpace(line), " ")
-		answer := runtime.Decision{Call: d.ID, Reason: strings.TrimSpace(why)}
-		switch strings.ToLower(word) {
-		case "y", "yes":
-			answer.Allow = true
-		case "a", "always":
-			answer.Allow, answer.Always = true, true
-		case "n", "no":
-		default:
+		answer, ok := wordOn(d.ID, line)
+		if !ok {
 			p.c.out.line("%q is no answer: y, a, or n.", line)
 			continue
 		}
@@ -218,20 +247,40 @@ func (p *plainChat) question(ctx context.Context, d trace.ApprovalData) error {
 	}
 }
 
+// wordOn reads the word on a call. What lets it run is the whole line: a sentence that begins alike is none.
+func wordOn(call, line string) (d runtime.Decision, ok bool) {
+	line = strings.TrimSpace(line)
+	word, why, _ := strings.Cut(line, " ")
+	d = runtime.Decision{Call: call, Reason: strings.TrimSpace(why)}
+	switch {
+	case strings.EqualFold(line, "y"), strings.EqualFold(line, "yes"):
+		d.Allow = true
+	case strings.EqualFold(line, "a"), strings.EqualFold(line, "always"):
+		d.Allow, d.Always = true, true
+	case strings.EqualFold(word, "n"), strings.EqualFold(word, "no"):
+	default:
+		return d, false
+	}
+	return d, true
+}
+
 // lineBound is how many lines may wait to be taken.
 const lineBound = 64
 
 // readLines reads standard input line by line. The reading itself cannot be stopped, so it stands aside.
-func (c *command) readLines(ctx context.Context) *clock.Queue[string] {
-	q := clock.NewQueue[string](c.prog.Clock, lineBound)
+func (c *command) readLines(ctx context.Context) *clock.Queue[inputLine] {
+	q := clock.NewQueue[inputLine](c.prog.Clock, lineBound)
 	c.prog.Clock.Go(func() {
 		defer q.Close()
 		in := bufio.NewScanner(c.proc.Stdin)
 		in.Buffer(nil, inputLimit)
 		for in.Scan() {
-			if q.Put(ctx, strings.TrimSuffix(in.Text(), "\r")) != nil {
+			if q.Put(ctx, inputLine{text: strings.TrimSuffix(in.Text(), "\r")}) != nil {
 				return
 			}
+		}
+		if err := in.Err(); err != nil {
+			_ = q.Put(ctx, inputLine{err: err}) // whoever does not wait any more need not know
 		}
 	})
 	return q
