@@ -98,8 +98,9 @@ func show(ctx context.Context, opts Options, m *Model, g *guard) error {
 	}
 	stop := t.Watch(p.Send)
 	_, err := p.Run()
+	err = errors.Join(err, t.Close()) // first: the watch may wait for a terminal that takes nothing
 	stop()
-	return errors.Join(err, t.Close())
+	return err
 }
 
 // sizeOf is the terminal's size. One that does not know its own is taken to be as large as the environment says, or 80x24.

@@ -1,6 +1,7 @@
 // Package export writes a session for readers outside of the program: as Markdown, as JSON, or as one HTML file that needs nothing
 // else. A Writer takes the messages one by one, so that a session of any length passes through; what came from models, tools and
-// the user is data in all three: nothing in it becomes a tag or ends a block.
+// the user is data in all three: in HTML nothing in it becomes a tag, and in Markdown no message reaches into the next. (An answer's own Markdown stays
+// Markdown, so it may hold headings.)
 package export
 
 import (
@@ -213,14 +214,17 @@ func closed(text string) string {
 	rows := strings.Split(text, "\n")
 	for i, row := range rows {
 		trimmed := strings.TrimLeft(row, " ")
-		if open == "" && len(row)-len(trimmed) < 4 && beginsHTML(trimmed) {
+		if len(row)-len(trimmed) >= 4 {
+			continue // code, or the rest of a paragraph: it begins nothing
+		}
+		if open == "" && beginsHTML(trimmed) {
 			rows[i] = row[:len(row)-len(trimmed)] + "\\" + trimmed
 			continue
 		}
 		for _, mark := range []string{"`", "~"} {
 			n := len(trimmed) - len(strings.TrimLeft(trimmed, mark))
 			switch {
-			case n < 3:
+			case n < 3, open == "" && mark == "`" && strings.Contains(trimmed[n:], "`"): // code within the row
 			case open == "":
 				open = strings.Repeat(mark, n)
 			case open[:1] == mark && n >= len(open) && strings.TrimSpace(trimmed[n:]) == "":

@@ -185,3 +185,19 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// What looks like a tag is text that stays, and code within a row opens no block.
+func TestTagsAreText(t *testing.T) {
+	answer := runtime.MessageRow{N: 1, Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: "Use a List<String> here.\n\n<div>\nboxed\n</div>\n\n```x``` is code.\n\n    ```\n"}
+	after := runtime.MessageRow{N: 2, Kind: llm.KindUser, Role: llm.RoleUser, Content: "the end"}
+	html := write(t, export.HTML, answer, after)
+	for _, want := range []string{"List&lt;String&gt; here", "&lt;div&gt;", "boxed", "&lt;/div&gt;"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("%q is lost in\n%s", want, html)
+		}
+	}
+	md := write(t, export.Markdown, answer, after)
+	if heads := headings([]byte(md)); len(heads) != 2 || heads[1] != "Turn 1" {
+		t.Errorf("headings %q of\n%s", heads, md)
+	}
+}

@@ -6,7 +6,11 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"vitrine/llm"
 	"vitrine/runtime"
@@ -58,11 +62,46 @@ func (w *Writer) html(m runtime.MessageRow) {
 	}
 }
 
-// rendered is Markdown as HTML. The library leaves raw HTML and links that would run something out.
-func (w *Writer) rendered(text string) string {
+// rendered is Markdown as HTML. Tags in it are shown as the text that they are; links that would run something are left out.
+func (w *Writer) rendered(source string) string {
 	var b bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(text), &b); err != nil {
-		return "<pre>" + escape(text) + "</pre>"
+	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(tagsAsText{}, 1))))
+	if err := md.Convert([]byte(source), &b); err != nil {
+		return "<pre>" + escape(source) + "</pre>"
 	}
 	return b.String()
+}
+
+// tagsAsText renders raw HTML as text.
+type tagsAsText struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (tagsAsText) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindRawHTML, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			writeText(w, source, n.(*ast.RawHTML).Segments)
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	r.Register(ast.KindHTMLBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		block := n.(*ast.HTMLBlock)
+		if entering {
+			_, _ = w.WriteString("<pre>")
+			writeText(w, source, block.Lines())
+			return ast.WalkContinue, nil
+		}
+		if block.HasClosure() {
+			_, _ = w.WriteString(escape(string(block.ClosureLine.Value(source))))
+		}
+		_, _ = w.WriteString("</pre>\n")
+		return ast.WalkContinue, nil
+	})
+}
+
+// writeText writes to memory, which does not fail.
+func writeText(w util.BufWriter, source []byte, parts *text.Segments) {
+	for i := range parts.Len() {
+		part := parts.At(i)
+		_, _ = w.WriteString(escape(string(part.Value(source))))
+	}
 }

@@ -60,6 +60,7 @@ type Terminal struct {
 	own     sync.Mutex // guards the painter and the terminal; held while something is written
 	painter *Painter
 	active  bool
+	closed  bool
 	saved   *term.State
 	began   time.Time
 	painted time.Time
@@ -316,12 +317,15 @@ func (t *Terminal) uncook() error {
 func (t *Terminal) Restore() error {
 	t.own.Lock()
 	defer t.own.Unlock()
+	if t.closed {
+		return nil
+	}
 	saved := t.saved
 	if err := t.takeOver(); err != nil {
 		return err
 	}
 	t.saved = either(saved, t.saved)
-	t.painter.Leave() // so that it enters again
+	t.write(t.painter.Leave()) // so that it enters again, and nothing is set twice
 	t.mu.Lock()
 	t.next.there, t.next.soon = true, true
 	t.mu.Unlock()
@@ -347,6 +351,14 @@ func (t *Terminal) Close() error {
 	}
 	t.own.Lock()
 	defer t.own.Unlock()
+	t.closed = true
+	t.mu.Lock()
+	raw := t.raw
+	t.raw = nil
+	t.mu.Unlock()
+	if t.active {
+		t.write(raw) // such as a copy made just before
+	}
 	err := t.giveBack()
 	t.mu.Lock()
 	asked := t.asked
