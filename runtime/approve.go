@@ -34,7 +34,7 @@ type Decision struct {
 // ApprovalRow is one question with its answer, as stored.
 type ApprovalRow struct {
 	ID, RunID, CallID string
-	// Question is the hash of the tool's name and arguments.
+	// Question is the hash of the tool's name and arguments; of a word on an outcome also of the start that it is about.
 	Question string
 	// Answer is "allow", "deny", "answer" or "edit".
 	Answer, Reason string

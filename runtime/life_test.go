@@ -479,7 +479,12 @@ func (b *bed) crash(at time.Duration) {
 func (b *bed) crashNow(at time.Duration) {
 	b.clk.Advance(at)
 	b.clk.Halt()
-	clk := clock.NewSim(b.clk.Now().Add(72 * time.Hour))
+	b.clockAt(b.clk.Now().Add(72 * time.Hour))
+}
+
+// clockAt gives what starts next a clock that shows at.
+func (b *bed) clockAt(at time.Time) {
+	clk := clock.NewSim(at)
 	b.clk = clk
 	b.cfg.Clock = clk
 	b.model = scripted.New(clk, scripted.Text("done").When("go").Times(3), scripted.Text("fine").Times(-1)).Strict()

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"vitrine/trace"
 )
 
 // The user's words on calls whose outcome nobody knows, as they are kept until the run goes on with all of them. A word stands for
-// the call as it was started last: with "again" it is started anew, and a crash in that asks anew.
+// the start that it was given for: with "again" the call is started anew, and a crash in that asks anew.
 
 func (w Outcome) valid() bool { return w == OutcomeHappened || w == OutcomeNot || w == OutcomeAgain }
 
@@ -30,7 +31,7 @@ func (s *session) noteOutcomes(words map[string]Outcome) error {
 			return fmt.Errorf("%q is no word on a call: happened, not or again", w)
 		}
 		tx.Approvals = append(tx.Approvals, ApprovalRow{
-			ID: s.eng.cfg.NewID(), RunID: u.row.ID, CallID: c.ID, Question: digest(c.Name, c.Arguments), Answer: string(w), AskedAt: tx.At, DecidedAt: &tx.At,
+			ID: s.eng.cfg.NewID(), RunID: u.row.ID, CallID: c.ID, Question: c.startQuestion(), Answer: string(w), AskedAt: tx.At, DecidedAt: &tx.At,
 		})
 		ev := s.event(trace.ApprovalData{Phase: "decided", ID: c.ID, CallID: c.CallID, Tool: c.Name, Answer: string(w)})
 		ev.RunID, ev.Turn, ev.Step = u.row.ID, u.row.Turn, c.Step
@@ -57,10 +58,7 @@ func (s *session) notedOutcomes(ctx context.Context, runID string, calls []CallR
 	words := map[string]Outcome{}
 	for _, c := range open {
 		for _, a := range rows {
-			if a.CallID != c.ID || a.Question != digest(c.Name, c.Arguments) || !Outcome(a.Answer).valid() || a.DecidedAt == nil {
-				continue
-			}
-			if c.StartedAt == nil || a.DecidedAt.After(*c.StartedAt) {
+			if a.CallID == c.ID && a.Question == c.startQuestion() && Outcome(a.Answer).valid() && a.DecidedAt != nil {
 				words[c.ID] = Outcome(a.Answer)
 			}
 		}
@@ -91,5 +89,19 @@ func (s *session) outcomes(u *unfinishedRun, now map[string]Outcome) (words map[
 	return words, open, nil
 }
 
-// again starts a call anew: words on the start before do not count for this one.
-func (c *call) again(now time.Time) { c.row.Status, c.row.StartedAt = CallStarted, &now }
+// startQuestion binds a word on a call's outcome to the start that it is about, and not to the time of the word: the clock may have been
+// set back since. The start counts in microseconds, as it is stored.
+func (c *CallRow) startQuestion() string {
+	if c.StartedAt == nil {
+		return digest(c.Name, c.Arguments, "started")
+	}
+	return digest(c.Name, c.Arguments, "started", strconv.FormatInt(c.StartedAt.UnixMicro(), 10))
+}
+
+// again starts a call anew: words on the start before do not count for this one, though the clock may show the same.
+func (c *call) again(now time.Time) {
+	if was := c.row.StartedAt; was != nil && was.UnixMicro() == now.UnixMicro() {
+		now = now.Add(time.Microsecond)
+	}
+	c.row.Status, c.row.StartedAt = CallStarted, &now
+}

@@ -111,3 +111,47 @@ func TestAgainCountsOnce(t *testing.T) {
 		}
 	})
 }
+
+// The clock is set back between the word and the second start, as far as the first start too: the word does not count for the second.
+func TestAgainCountsOnceThoughTheClockIsSetBack(t *testing.T) {
+	yes := true
+	for name, back := range map[string]func(start time.Time) time.Time{
+		"days":             func(start time.Time) time.Time { return start.Add(-100 * time.Hour) },
+		"before the word":  func(start time.Time) time.Time { return start.Add(time.Minute) },
+		"to the old start": func(start time.Time) time.Time { return start },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, first, second := twoUnknown(t)
+			b.clk.Go(func() {
+				b.eng = runtime.NewEngine(b.cfg)
+				ctx := context.Background()
+				b.snap(ctx)
+				b.set(ctx, runtime.Setting{Outcomes: map[string]runtime.Outcome{first: runtime.OutcomeAgain}})
+			})
+			b.crashNow(time.Second)
+			b.clockAt(back(*b.store.sessions["s"].calls[first].StartedAt))
+			b.clk.Go(func() {
+				b.eng = runtime.NewEngine(b.cfg)
+				ctx := context.Background()
+				if got := b.snap(ctx).Outcomes; got[first] != runtime.OutcomeAgain {
+					t.Errorf("the word before it was used: %v", got)
+				}
+				b.set(ctx, runtime.Setting{Resume: &yes, Outcomes: map[string]runtime.Outcome{second: runtime.OutcomeNot}})
+			})
+			b.crashNow(500 * time.Millisecond) // in the second start
+			b.run(func(ctx context.Context) {
+				snap := b.snap(ctx)
+				if open := runtime.UnknownCalls(snap.Calls); len(snap.Outcomes) != 0 || len(open) != 1 || open[0].ID != first {
+					t.Fatalf("after the second crash: words %v, open %+v", snap.Outcomes, open)
+				}
+				var open *runtime.OutcomeError
+				if err := b.eng.Set(ctx, "s", runtime.Setting{Resume: &yes}); !errors.As(err, &open) {
+					t.Fatalf("it goes on by a word on the start before: %v", err)
+				}
+				if len(b.ran) != 0 {
+					t.Errorf("ran %q", b.ran)
+				}
+			})
+		})
+	}
+}
