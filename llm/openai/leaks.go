@@ -79,6 +79,15 @@ func (f *leakFinder) hold(s string) string {
 	return ""
 }
 
+// drop forgets all that came, since it was reasoning, and gives what of it was held back.
+func (f *leakFinder) drop() (held string) {
+	if f.parse {
+		held = f.held.String() + f.tail
+	}
+	*f = leakFinder{parse: f.parse}
+	return held
+}
+
 // finish gives the calls that were held back, or the text when it is none.
 func (f *leakFinder) finish(tools []llm.ToolSpec) (found []piece, text string) {
 	text = f.held.String()

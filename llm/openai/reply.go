@@ -128,6 +128,7 @@ func (d *decoder) thought(s string) error {
 	if text == "" {
 		return nil
 	}
+	d.tags.over = true // who tells them apart leaves no end of reasoning in the text
 	if err := d.grow(len(text)); err != nil {
 		return err
 	}
@@ -156,6 +157,7 @@ func (d *decoder) say(s string) error {
 func (d *decoder) sort(reasoning, text string) error {
 	if d.tags.void {
 		d.tags.void, d.said = false, 0
+		reasoning = d.leaks.drop() + reasoning
 		if err := d.out(llm.Chunk{Void: true}); err != nil {
 			return err
 		}
@@ -234,7 +236,7 @@ func signed(list []llm.ToolCall) bool {
 // rest tells what was held back of the text: half a character, the beginning of a tag, a call that a server left in it.
 func (d *decoder) rest() error {
 	reasoning, text := d.tags.add(d.text.flush())
-	more, end := d.tags.flush(llm.Finish(d.finish) != llm.FinishLength)
+	more, end := d.tags.flush(llm.Finish(d.finish) != llm.FinishLength, len(d.calls.list) > 0)
 	if err := d.sort(reasoning+more, text+end); err != nil {
 		return err
 	}

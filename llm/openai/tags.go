@@ -18,7 +18,8 @@ type tags struct {
 	stray  bool // an end without a beginning came
 	void   bool // all text until here was reasoning; who reads it puts it back
 	spoken bool // a beginning came in the middle of an answer
-	told   bool // and an end behind it
+	told   bool // and an end behind it, or one that may have been meant
+	over   bool // no end without a beginning is looked for any more
 
 	// early says that a reply begins with reasoning although no tag says so; all is what came of it, in case it never ends.
 	early bool
@@ -73,6 +74,7 @@ func (t *tags) add(s string) (reasoning, text string) {
 			return t.note(s[:len(s)-keep]), ""
 		}
 		reasoning, s, t.state, t.early = s[:i], s[i+len(thinkClose):], tagAfter, false
+		t.over = true
 		t.all.Reset()
 	}
 	if text = strings.TrimLeft(s, " \t\r\n"); text != "" {
@@ -89,10 +91,14 @@ func (t *tags) note(s string) string {
 	return s
 }
 
+// maxBlank is how many blanks may follow an end without a beginning, in bytes.
+const maxBlank = 1 << 10
+
 // look finds an end without a beginning in an answer. It gives what of s is reasoning and what is text, in this order; void says
-// that all text before s was reasoning too.
+// that all text before s was reasoning too. An answer is lost when a tag that is only spoken of counts, so the end has to stand
+// behind a line or a sentence, a line break has to follow, and behind that an answer.
 func (t *tags) look(s string) (reasoning, text string) {
-	if t.stray || t.split || strings.IndexByte(s, '<') < 0 {
+	if t.over || t.split || strings.IndexByte(s, '<') < 0 {
 		t.walk(s)
 		return "", s
 	}
@@ -111,20 +117,33 @@ func (t *tags) look(s string) (reasoning, text string) {
 			continue
 		}
 		t.walk(s[from : from+end])
-		quoted := t.fence || t.last == '`' || t.last == '"' || t.last == '\''
 		from += end
-		if !t.spoken && !quoted {
-			t.stray, t.void = true, true
-			rest := strings.TrimLeft(s[from+len(thinkClose):], " \t\r\n")
-			if rest == "" {
-				t.state = tagAfter
-			}
+		behind := s[from+len(thinkClose):]
+		rest := strings.TrimLeft(behind, " \t\r\n")
+		switch {
+		case t.spoken || t.quoted():
+			t.told = t.told || t.spoken
+		case rest == "" && len(behind) <= maxBlank:
+			t.held = s[from:] // what follows tells what it is
+			return "", s[:from]
+		case t.ended() && len(behind)-len(rest) <= maxBlank && strings.HasPrefix(strings.TrimPrefix(behind, "\r"), "\n"):
+			t.stray, t.void, t.over = true, true, true
 			return s[:from], rest
+		default:
+			t.told = t.told || t.last != ' ' && t.last != '\t'
 		}
-		t.walk(s[from : from+len(thinkClose)])
-		from += len(thinkClose)
-		t.told = t.told || t.spoken
+		t.over = true // the answer speaks of the tags
+		t.walk(s[from:])
+		return "", s
 	}
+}
+
+// quoted says whether what follows is only spoken of.
+func (t *tags) quoted() bool { return t.fence || strings.IndexByte("`\"'", t.last) >= 0 }
+
+// ended says whether a line or a sentence is at its end, or nothing came yet. Other scripts have their own marks.
+func (t *tags) ended() bool {
+	return t.last == 0 || t.last >= 0x80 || strings.IndexByte("\n.!?", t.last) >= 0
 }
 
 // walk follows where text stands.
@@ -147,15 +166,21 @@ func (t *tags) walk(s string) {
 	}
 }
 
-// flush gives what was held back. Reasoning that the profile expected and that never ended was the answer, when the reply is whole.
-func (t *tags) flush(whole bool) (reasoning, text string) {
+// flush gives what was held back. Reasoning that the profile expected and that never ended was the answer, when the reply is
+// whole; so was what came before an end with nothing behind it, unless the reply has calls.
+func (t *tags) flush(whole, calls bool) (reasoning, text string) {
 	held := t.held
 	t.held = ""
-	if t.state == tagInside {
-		if t.early && whole {
-			return held, t.all.String() + held
-		}
+	switch {
+	case t.state == tagInside && t.early && whole:
+		return held, t.all.String() + held
+	case t.state == tagInside:
 		return held, ""
+	case strings.HasPrefix(held, thinkClose) && !t.over && t.ended() && calls:
+		t.stray, t.void, t.over = true, true, true
+		return "", ""
+	case strings.HasPrefix(held, thinkClose):
+		t.told = t.told || t.last != ' ' && t.last != '\t'
 	}
 	return "", held
 }

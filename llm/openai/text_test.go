@@ -23,17 +23,19 @@ func splitTags(pieces ...string) (reasoning, text string, split bool) {
 		}
 		reasoning, text = reasoning+r, text+s
 	}
-	r, s := tg.flush(true)
+	r, s := tg.flush(true, false)
 	return reasoning + r, text + s, tg.split || tg.stray || tg.told
 }
 
 func TestTags(t *testing.T) {
 	for in, want := range map[string][3]string{
 		"<think>r</think>t": {"r", "t", "x"}, " \n<think>r</think> \n t": {"r", "t", "x"}, "<think>r": {"r", "", "x"}, "<think>r</thin": {"r</thin", "", "x"}, "<thin": {"", "<thin", ""},
-		"<thinker>": {"", "<thinker>", ""}, "t <think>no</think>": {"", "t <think>no</think>", "x"}, "r</think>t": {"r", "t", "x"}, "": {"", "", ""}, " ": {"", " ", ""},
+		"<thinker>": {"", "<thinker>", ""}, "t <think>no</think>": {"", "t <think>no</think>", "x"}, "r</think>t": {"", "r</think>t", "x"}, "r.</think>t": {"", "r.</think>t", "x"}, "r.</think>\nt": {"r.", "t", "x"}, "r。</think>\r\nt": {"r。", "t", "x"}, "</think>\n\nt": {"", "t", "x"}, "": {"", "", ""}, " ": {"", " ", ""},
 		"<think></think>": {"", "", "x"}, "a < b": {"", "a < b", ""},
-		"r</think>": {"r", "", "x"}, "r\n</think>\n\nt </think> u": {"r\n", "t </think> u", "x"}, "the tag `</think>` ends it": {"", "the tag `</think>` ends it", ""}, "say \"</think>\"": {"", "say \"</think>\"", ""},
-		"so:\n```\nx</think>\n```\n": {"", "so:\n```\nx</think>\n```\n", ""}, "a```b```c</think>t": {"a```b```c", "t", "x"}, "`</think>` and r</think>t": {"`</think>` and r", "t", "x"}, "<think>a</think>b</think>c": {"a", "b</think>c", "x"}, "<think>a<b</think>c": {"a<b", "c", "x"},
+		"r</think>": {"", "r</think>", "x"}, "r.\n</think>\n\n": {"", "r.\n</think>\n\n", "x"}, "You close it with </think>.": {"", "You close it with </think>.", ""}, "It ends with </think>\nwhich": {"", "It ends with </think>\nwhich", ""},
+		"It ends.\n</think>" + strings.Repeat("\n", maxBlank+1) + "t": {"", "It ends.\n</think>" + strings.Repeat("\n", maxBlank+1) + "t", "x"}, "Write <b></think>\n": {"", "Write <b></think>\n", "x"}, "It is `</think>`.\n</think>\nt": {"", "It is `</think>`.\n</think>\nt", ""},
+		"r\n</think>\n\nt </think> u": {"r\n", "t </think> u", "x"}, "the tag `</think>` ends it": {"", "the tag `</think>` ends it", ""}, "say \"</think>\"": {"", "say \"</think>\"", ""},
+		"so:\n```\nx</think>\n```\n": {"", "so:\n```\nx</think>\n```\n", ""}, "a```b```c.</think>\nt": {"a```b```c.", "t", "x"}, "<think>a</think>b</think>c": {"a", "b</think>c", "x"}, "<think>a<b</think>c": {"a<b", "c", "x"},
 	} {
 		for i := range len(in) + 1 {
 			r, s, split := splitTags(in[:i], in[i:])
@@ -50,12 +52,12 @@ func TestTags(t *testing.T) {
 			t.Fatalf("in pieces %q %q %v, as a whole %q %q %v", r, s, split, r2, s2, split2)
 		}
 	})
-	for in, want := range map[string][2]string{"r</think>t": {"r", "t"}, " r</think>\n\n": {"r", ""}, "<think>r</think>t": {"r", "t"}, "t": {"", "t"}, "": {"", ""}, "<thi": {"", "<thi"}, "a </think": {"", "a </think"}} {
+	for in, want := range map[string][2]string{"r</think>t": {"r", "t"}, " r</think>\n\n": {"r", ""}, "<think>r</think>t": {"r", "t"}, "r</think>t.\n</think>\nu": {"r", "t.\n</think>\nu"}, "t": {"", "t"}, "": {"", ""}, "<thi": {"", "<thi"}, "a </think": {"", "a </think"}} {
 		for i := range len(in) + 1 {
 			tg := tags{early: true}
 			r1, s1 := tg.add(in[:i])
 			r2, s2 := tg.add(in[i:])
-			r3, s3 := tg.flush(true)
+			r3, s3 := tg.flush(true, false)
 			if got := s1 + s2 + s3; got != want[1] || want[0] != "" && r1+r2+r3 != want[0] {
 				t.Errorf("early, %q | %q: %q, %q, want %q", in[:i], in[i:], r1+r2+r3, got, want)
 			}
@@ -64,6 +66,41 @@ func TestTags(t *testing.T) {
 	off := tags{off: true}
 	if r, s := off.add("<think>r</think>t"); r != "" || s != "<think>r</think>t" {
 		t.Errorf("%q %q", r, s)
+	}
+}
+
+// B107: an answer that ends in the end of reasoning, or speaks of it, is not lost; where reasoning comes in a field of its own, from
+// who tells them apart by themselves, and in a shape, no such end is looked for. What was held back as a call is thought too.
+func TestTagsInReplies(t *testing.T) {
+	const call = `<tool_call>{"name":"shell","arguments":{}}</tool_call>`
+	open := profile.Builtin().Choose("", "https://api.openai.com/v1", "gpt-5").Profile
+	seek := profile.Builtin().Choose("", "https://api.deepseek.com/v1", "deepseek-reasoner").Profile
+	parse := generic(habits{})
+	parse.TextCalls = profile.TextCallsParse
+	shaped := llm.Request{Schema: &llm.Schema{}}
+	thought := llmtest.Reasoning("hm")
+	for name, c := range map[string]struct {
+		how             dialect
+		req             llm.Request
+		steps           []llmtest.Step
+		text, reasoning string
+		calls           int
+	}{
+		"stray":        {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\nt")}, "t", "r.\n", 0},
+		"nothing left": {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\n")}, "r.\n</think>\n\n", "", 0},
+		"calls left":   {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\n"), llmtest.CallHead(0, "c", "shell"), llmtest.CallArguments(0, "{}")}, "", "r.\n", 1},
+		"own field":    {generic(habits{}), llm.Request{}, []llmtest.Step{thought, llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "hm", 0},
+		"openai":       {dialect{Profile: open}, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "", 0},
+		"deepseek":     {dialect{Profile: seek}, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "", 0},
+		"shaped":       {generic(habits{}), shaped, []llmtest.Step{llmtest.Text("{\"a\":\"r.</think>\n\"}")}, "{\"a\":\"r.</think>\n\"}", "", 0},
+		"thought of a call": {parse, llm.Request{Tools: []llm.ToolSpec{{Name: "shell"}}}, []llmtest.Step{llmtest.Text("I could " + call), llmtest.Text(".\n</think>"), llmtest.Text("\nt")},
+			"t", "I could " + call + ".\n", 0},
+		"call after a thought one": {parse, llm.Request{Tools: []llm.ToolSpec{{Name: "shell"}}}, []llmtest.Step{llmtest.Text("I could " + call + "\n</think>\nt" + call)}, "t", "I could " + call + "\n", 1},
+	} {
+		reply, err := playIn(t, c.how, c.req, false, strings.NewReader(stream(append(c.steps, llmtest.Finish("stop"), llmtest.DoneMark())...)))
+		if err != nil || reply.Text != c.text || reply.Reasoning != c.reasoning || len(reply.ToolCalls) != c.calls {
+			t.Errorf("%s: text %q, reasoning %q, %d calls (%v)", name, reply.Text, reply.Reasoning, len(reply.ToolCalls), err)
+		}
 	}
 }
 
