@@ -89,7 +89,7 @@ func (c *limited) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, erro
 				yield(Chunk{}, paused(err, p.over(err)))
 				return
 			}
-			if chunk.Retry == nil && !answered {
+			if chunk.Retry == nil && !chunk.Empty() && !answered { // a comment is no answer: a refusal may follow it
 				answered = true
 				p.answered()
 			}

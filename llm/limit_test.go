@@ -107,6 +107,51 @@ func TestTabsWaitTogether(t *testing.T) {
 	})
 }
 
+// What only shows that the connection lives is no answer: a refusal behind it closes the gate as one at once does, and it does
+// not widen it.
+func TestCommentIsNoAnswer(t *testing.T) {
+	inSim(func(sim *clock.Sim) {
+		var asked []time.Duration
+		srv := chunks(func(ctx context.Context, yield func(llm.Chunk, error) bool) {
+			asked = append(asked, sim.Now().Sub(start))
+			if !yield(llm.Chunk{}, nil) {
+				return
+			}
+			if len(asked) == 1 {
+				yield(llm.Chunk{}, rate(10*time.Second))
+				return
+			}
+			_ = sim.Sleep(ctx, time.Second)
+			yield(llm.Chunk{Done: &llm.Done{Finish: llm.FinishStop}}, nil)
+		})
+		c := limiterOf(sim).For("h", srv)
+		if _, err := tab(t.Context(), c, "0"); err == nil || err.(*llm.Error).Pause != 10*time.Second {
+			t.Fatalf("%v", err)
+		}
+		group := clock.NewGroup(sim)
+		for range 2 {
+			group.Go(func() {
+				if _, err := tab(t.Context(), c, "x"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if err := group.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]time.Duration{0, 10 * time.Second, 11 * time.Second}, asked); d != "" {
+			t.Errorf("asked (-want +got):\n%s", d)
+		}
+	})
+}
+
+// chunks is a client of one function.
+type chunks func(ctx context.Context, yield func(llm.Chunk, error) bool)
+
+func (c chunks) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) { c(ctx, yield) }
+}
+
 // Without a limit of its own the server sees all that wait at once again after one was answered, not a rush before.
 func TestGateWidens(t *testing.T) {
 	inSim(func(sim *clock.Sim) {
