@@ -237,8 +237,12 @@ var noTools = []*regexp.Regexp{
 	regexp.MustCompile(`no endpoints found that support tool|(?:has|have) no tool calls|tools param requires|--enable-auto-tool-choice`),
 }
 
+// manyAtOnce takes the tools out of what is said of several calls at once: without those a model may well have tools.
+var manyAtOnce = strings.NewReplacer("parallel tool", "parallel", "parallel function", "parallel")
+
 // refusesTools says whether an error means that the model cannot be given tools here. It is asked for requests that have some.
 func refusesTools(words, code, param string) bool {
+	words = manyAtOnce.Replace(words)
 	return param == "tools" && unsupported(words, code) || slices.ContainsFunc(noTools, func(re *regexp.Regexp) bool { return re.MatchString(words) })
 }
 

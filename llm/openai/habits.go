@@ -160,7 +160,8 @@ func within(param, field string) bool {
 // alone in a message that speaks of something unknown.
 func refusedByName(words, code, field string) bool {
 	if strings.Contains(field, "_") {
-		return strings.Contains(words, field)
+		spoken := strings.ReplaceAll(field, "_", " ") // as in "parallel tool calls are not supported"
+		return strings.Contains(words, field) || unsupported(words, code) && strings.Contains(words, spoken)
 	}
 	if !unsupported(words, code) {
 		return false

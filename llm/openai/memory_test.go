@@ -182,9 +182,9 @@ func TestAddedFieldsAreDropped(t *testing.T) {
 	c := New(Config{BaseURL: srv.URL(), Profiles: set, Profile: "mine"})
 	defer c.Close()
 	srv.Handle(func(r llmtest.Request) llmtest.Reply {
-		for _, f := range []string{"parallel_tool_calls", "tool_choice"} {
+		for f, said := range map[string]string{"parallel_tool_calls": "Parallel tool calls are not supported", "tool_choice": "tool_choice is not supported"} {
 			if r.Fields[f] != nil {
-				return llmtest.Refuse(400, `{"error":{"message":"`+f+` is not supported"}}`)
+				return llmtest.Refuse(400, `{"error":{"message":"`+said+`"}}`)
 			}
 		}
 		return llmtest.Answer("ok")

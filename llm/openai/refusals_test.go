@@ -35,8 +35,8 @@ func TestNoTools(t *testing.T) {
 			t.Errorf("%s without tools: %v", said, err)
 		}
 	}
-	for _, said := range []string{"unsupported parameter: parallel_tool_calls", "this model does not support tool_choice=required", "the tool message must follow its call",
-		"temperature is not supported beside tools", "messages with role 'tool' must be a response to a preceding message"} {
+	for _, said := range []string{"unsupported parameter: parallel_tool_calls", "this model does not support tool_choice=required", "Parallel tool calls are not supported", "the model does not support parallel tool calls", "the tool message must follow its call",
+		"parallel function calling is not supported", "temperature is not supported beside tools", "messages with role 'tool' must be a response to a preceding message"} {
 		_, c := serve(t, llmtest.Refuse(400, `{"error":{"message":"`+said+`"}}`))
 		if _, err := llmtest.Record(t, c.Stream(t.Context(), llmtest.SuiteRequest())); asError(err) == nil || asError(err).Kind != llm.ErrRejected {
 			t.Errorf("%s: %v", said, err)
