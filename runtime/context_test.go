@@ -411,6 +411,39 @@ func roomForTheReply(t *testing.T, reply int) {
 	b.checkHistory("s")
 }
 
+// No more is asked for than is kept free: a reply that may be longer than half of the context would make a server with a window of
+// that size refuse every request. A refusal that is about it names the setting.
+func TestReplyWithinTheContext(t *testing.T) {
+	refusal := &llm.Error{}
+	b := newBed(t, foldModel(func(r llm.Request) scripted.Step {
+		if r.MaxTokens != 3000 {
+			t.Errorf("a reply of %d tokens is asked for, want 3000", r.MaxTokens)
+		}
+		if refusal.Kind != "" {
+			return scripted.Fail(refusal)
+		}
+		return scripted.Text("ok")
+	}, func(int) string { return fact("x") }))
+	b.cfg.Limits.ContextTokens, b.cfg.Limits.ReplyTokens, b.cfg.Limits.Fold = 6000, 4096, runtime.FoldOff
+	b.run(func(ctx context.Context) {
+		if end := b.ask(ctx, "s", "go"); end.State != "succeeded" {
+			t.Errorf("%+v", end)
+		}
+		for i, e := range []llm.Error{
+			{Kind: llm.ErrRejected, Status: 400, Message: "max_tokens must be at most 2048"},
+			{Kind: llm.ErrContext, Status: 400, Message: "maximum context length is 4096 tokens, you asked for 4200 (1200 in the messages, 3000 in the completion)"},
+			{Kind: llm.ErrRejected, Status: 400, Message: "bad schema"},
+		} {
+			*refusal = e
+			b.ask(ctx, "s", "again")
+			errs := b.named(trace.Error)
+			if d := errs[len(errs)-1].Data.(trace.ErrorData); len(errs) != i+1 || strings.Contains(d.Todo, "LLM_MAX_TOKENS") != (i < 2) {
+				t.Errorf("%s: %+v", e.Message, d)
+			}
+		}
+	})
+}
+
 // B082: schemas alone are above the limit: the input is refused with the size of what is fixed, nobody is asked, nothing is
 // folded, however often.
 func TestSchemasTooLarge(t *testing.T) {

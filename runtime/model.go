@@ -28,7 +28,7 @@ const maxReplyBytes = 8 << 20
 func (r *run) callModel() (Input, error) {
 	req := llm.Request{
 		Model: r.row.Versions.Model, Messages: r.request, Tools: r.s.eng.specs, Temperature: r.s.eng.cfg.Limits.Temperature, Schema: r.shape(),
-		MaxTokens: r.s.eng.cfg.Limits.ReplyTokens,
+		MaxTokens: min(r.s.eng.cfg.Limits.ReplyTokens, r.s.reserve()), // with more the whole may not fit, however short the prompt
 	}
 	if g := r.s.eng.cfg.Gate; g != nil {
 		if _, err := g.Before(r.ctx, Dispatch{SessionID: r.s.id, RunID: r.row.ID, Step: r.row.Step, Request: &req}); err != nil {
@@ -248,6 +248,9 @@ func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
 		r.s.cut.refused(r.s.tokens(r.estimate))
 		r.failure = &trace.ErrorData{Message: "the model refused the prompt as too long", Why: oneLine(e), Code: "context",
 			Todo: "/new starts an empty session; AGENT_MAX_CTX_TOKENS below the model's window folds earlier"}
+		if r.s.eng.cfg.Limits.ReplyTokens > 0 && aboutReply(e) {
+			r.failure.Todo += "; a smaller LLM_MAX_TOKENS leaves it more room"
+		}
 		if !r.refolded && r.s.eng.cfg.Memory != nil && r.s.eng.cfg.Limits.Fold != FoldOff {
 			r.refolded, r.why = true, foldContext
 			return InReplan, nil
@@ -258,6 +261,17 @@ func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
 	r.reason = ReasonModel
 	r.failure = modelFailure(e)
 	return InModelFailed, nil
+}
+
+// aboutReply says whether a refusal speaks of how long the reply may be.
+func aboutReply(e *llm.Error) bool {
+	words := strings.ToLower(e.Message)
+	for _, w := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "in the completion", "output tokens", "for the completion"} {
+		if strings.Contains(words, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // modelFailure says what happened, why, and what to do.
@@ -286,6 +300,9 @@ func modelFailure(e *llm.Error) *trace.ErrorData {
 		f.Message = "the server refused the request"
 		if !e.Retryable { // as it is it is refused again
 			f.Todo = "LLM_PROFILE changes how the server is spoken to, --protocol how tools are called; /model changes the model"
+			if aboutReply(e) {
+				f.Todo = "LLM_MAX_TOKENS sets how long a reply may be, max_tokens to the server; " + f.Todo
+			}
 		}
 	}
 	return f

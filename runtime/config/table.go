@@ -111,7 +111,7 @@ func modelTable() []setting {
 				return err
 			}},
 		{name: "LLM_MAX_TOKENS", kind: integer, example: "4096",
-			doc: "Most tokens of a reply, its reasoning included; not set: the server's own limit.",
+			doc: "Most tokens of a reply, its reasoning included, at most half of AGENT_MAX_CTX_TOKENS; not set: the server's own limit.",
 			parse: func(c *Config, s string) (err error) {
 				c.LLMMaxTokens, err = parseInt(s, 1, 1_000_000)
 				return err
