@@ -16,7 +16,7 @@ import (
 )
 
 // Reach asks the endpoint for its list of models, as a sign of life, and says in one line what answered and how the model is
-// spoken to. Neither that nor an error holds the key or what a URL may hide.
+// spoken to. That there is no list is no failure, unless what answered may be something else. Neither that nor an error holds the key or what a URL may hide.
 func Reach(ctx context.Context, wire openai.Config, model string) (string, error) {
 	d := Describe(wire, model)
 	text, err := reach(ctx, wire)
@@ -106,10 +106,10 @@ func reach(ctx context.Context, wire openai.Config) (string, error) {
 		return "", fmt.Errorf("%s: %w", client.Host(), err)
 	case e.Kind == llm.ErrAuth:
 		return "", fmt.Errorf("%s refused the key (HTTP %d)", client.Host(), e.Status)
-	case e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed:
+	case e.Kind != llm.ErrProtocol && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
 		text := fmt.Sprintf("%s answers, but lists no models (HTTP %d)", client.Host(), e.Status)
 		if e.Hint != "" {
-			text += "; " + e.Hint
+			return "", errors.New(text + "; " + e.Hint) // most likely it has one elsewhere
 		}
 		return text, nil // some have no list, and no other path may be tried without a cost
 	}

@@ -32,6 +32,10 @@ func TestReachTells(t *testing.T) {
 		{llmtest.Page(200, "application/json", `{"status":"ok"}`), "the answer is no list of models", true},
 		{llmtest.Refuse(401, ""), "refused the key (HTTP 401)", true},
 		{llmtest.Refuse(404, ""), "answers, but lists no models (HTTP 404)", false},
+		{llmtest.Refuse(405, `{"detail":"Method Not Allowed"}`), "answers, but lists no models (HTTP 405)", false},
+		{llmtest.Page(404, "text/plain", "404 page not found"), "HTTP 404: the answer is no list of models: 404 page not found", true},
+		{llmtest.Page(405, "text/html", "<html><h1>405</h1><p>sk-marked</p></html>"), "HTTP 405: the answer is no list of models: 405", true},
+		{llmtest.Page(404, "text/plain", ""), "HTTP 404: the answer is no list of models: not found", true},
 		{llmtest.Refuse(500, "sk-marked"), "HTTP 500", true},
 	} {
 		server.SetModels(c.reply)
@@ -42,6 +46,12 @@ func TestReachTells(t *testing.T) {
 		if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Contains(got, "sk-marked") {
 			t.Errorf("%q, %v, want %q", got, err, c.want)
 		}
+	}
+	server.SetModels(llmtest.Refuse(404, ""))
+	root := openai.Config{BaseURL: strings.TrimSuffix(server.URL(), "/v1"), Key: "sk-marked"}
+	if got, err := Reach(t.Context(), root, "m"); err == nil || !strings.Contains(err.Error(), "lists no models") && !strings.Contains(err.Error(), "no list of models") ||
+		!strings.Contains(err.Error(), "; the base URL of most servers ends in /v1") {
+		t.Errorf("without its /v1: %q, %v", got, err)
 	}
 	for _, base := range []string{"http://127.0.0.1:1/v1", "::"} {
 		if got, err := Reach(t.Context(), openai.Config{BaseURL: base, Key: "sk-marked"}, "m"); err == nil || strings.Contains(err.Error(), "sk-marked") {

@@ -19,6 +19,7 @@ type fault struct {
 	code    string // a code or type in words
 	param   string // the parameter that it names
 	status  int    // an HTTP status inside the body
+	json    bool   // the body was an object or a list
 	told    bool   // the body had a shape that only errors have
 	large   bool   // the request was large enough to be too long
 	tools   bool   // the request had tools, and nothing else that servers refuse in the same words
@@ -42,7 +43,7 @@ func parseFault(body []byte) fault {
 	if json.Unmarshal(body, &v) != nil {
 		return fault{message: string(body)}
 	}
-	var f fault
+	f := fault{json: body[0] == '{' || body[0] == '['}
 	f.read(v, 0)
 	if f.message == "" && f.code == "" && f.status == 0 {
 		f.message = string(body)

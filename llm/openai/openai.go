@@ -305,7 +305,8 @@ func (x *exchange) sign(e *llm.Error) {
 	}
 }
 
-// Models lists the models that the server offers, as it orders them.
+// Models lists the models that the server offers, as it orders them. A server that has no such list gives ErrNotFound, or the
+// status 405; when what says so is no JSON it is ErrProtocol, since it may be no server of models at all.
 func (c *Client) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	if c.bad != nil {
 		return nil, c.bad
@@ -318,7 +319,11 @@ func (c *Client) Models(ctx context.Context) ([]llm.ModelInfo, error) {
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {
-		return nil, refused.what
+		e := refused.what
+		if !refused.fault.json && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) { // a wrong path, or a page
+			e.Kind, e.Message = llm.ErrProtocol, c.clean("the answer is no list of models: "+e.Message)
+		}
+		return nil, e
 	}
 	if err == nil {
 		c.memory.Sized(c.base.String(), models)
