@@ -148,33 +148,42 @@ func (r *run) waitingCalls() []*call {
 	return out
 }
 
-// askEvents tells the questions of the waiting calls.
+// askEvents tells the questions of the waiting calls, with what their tools say now.
 func (r *run) askEvents() []trace.Event {
+	for _, c := range r.waitingCalls() {
+		c.previewed = false
+	}
+	return r.askAgain()
+}
+
+// askAgain is askEvents with the previews that there are: a tool is asked only about a call that has none yet.
+func (r *run) askAgain() []trace.Event {
+	r.previews()
 	var evs []trace.Event
 	all := r.waitingCalls()
-	previews := r.previews(all)
 	for i, c := range all {
 		evs = append(evs, r.event(trace.ApprovalData{
 			Phase: "asked", ID: c.row.ID, CallID: c.row.CallID, Tool: c.row.Name, Effect: string(c.row.Effect),
-			Arguments: json.RawMessage(c.row.Arguments), Preview: previews[i], Place: i + 1, Of: len(all), Cause: c.cause(),
+			Arguments: json.RawMessage(c.row.Arguments), Preview: c.preview, Place: i + 1, Of: len(all), Cause: c.cause(),
 		}))
 	}
 	return evs
 }
 
-// previews asks the tools of calls what they would do, all at once: one that takes its time holds up no other one's question.
-func (r *run) previews(calls []*call) []string {
-	texts := make([]string, len(calls))
+// previews asks the tools of the waiting calls what they would do, all at once: one that takes its time holds up no other one's
+// question.
+func (r *run) previews() {
 	group := clock.NewGroup(r.s.eng.cfg.Clock)
-	for i, c := range calls {
-		group.Go(func() { texts[i] = r.preview(c) })
+	for _, c := range r.waitingCalls() {
+		if !c.previewed {
+			group.Go(func() { c.preview, c.previewed = r.previewOf(c), true })
+		}
 	}
 	_ = group.Wait(context.Background()) // the executor bounds each of them
-	return texts
 }
 
-// preview is what the tool says that it would do; empty when it cannot tell.
-func (r *run) preview(c *call) string {
+// previewOf is what the tool says that it would do; empty when it cannot tell.
+func (r *run) previewOf(c *call) string {
 	text, bad := r.s.eng.cfg.Executor.Preview(r.ctx, c.tool, tools.Call{
 		Key: c.row.ID, SessionID: r.s.id, RunID: r.row.ID, Progress: func(string) {},
 	}, json.RawMessage(c.row.Arguments))
@@ -340,12 +349,13 @@ func (r *run) decideEdit(i int, w word) error {
 	if !r.edit(i, w.Arguments) {
 		return nil // it was checked when it was taken
 	}
+	r.standsAsked() // from now on the old row takes no word: the preview of the new one may take its time
 	tx := r.s.tx()
 	old := asked
 	old.row = asked.row.replaced(tx.At)
 	r.decided(&tx, &old, "edit", w.Reason)
 	tx.Calls = append(tx.Calls, r.calls[i].row)
-	tx.Events = append(tx.Events, r.askEvents()...)
+	tx.Events = append(tx.Events, r.askAgain()...)
 	if err := r.commitWord(tx, nil); err != nil {
 		r.calls[i] = asked // the other one was never stored
 		return err

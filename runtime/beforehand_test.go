@@ -2,9 +2,12 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
@@ -183,4 +186,60 @@ func TestEscInADeafProbe(t *testing.T) {
 			b.checkHistory("s")
 		}
 	}
+}
+
+// While the preview of an edited call is being made its old row waits no more: a second edit of it is refused, not dropped. The other
+// question keeps the preview that it has, and nobody makes it again.
+func TestASecondEditWhileTheFirstIsPreviewed(t *testing.T) {
+	b := asking(t, twoFires(), scripted.Text("fine"))
+	previews := map[string]int{}
+	b.previewing(func(ctx context.Context, text string) (string, error) {
+		b.mu.Lock()
+		previews[text]++
+		b.mu.Unlock()
+		return "would fire " + text, b.clk.Sleep(ctx, 3*time.Second)
+	})
+	edit := func(id, text string) runtime.Setting {
+		return runtime.Setting{Decide: []runtime.Decision{{Call: id, Arguments: `{"text":"` + text + `"}`}}}
+	}
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", time.Minute)
+		q := b.questions()
+		before := previews["a"]
+		b.set(ctx, edit(q[1].ID, "first"))
+		if err := b.clk.Sleep(ctx, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.eng.Set(ctx, "s", edit(q[1].ID, "second")); !errors.Is(err, runtime.ErrNotFound) {
+			t.Errorf("a second edit of the same row: %v", err)
+		}
+		b.set(ctx, runtime.Setting{Decide: []runtime.Decision{{Call: q[0].ID, Allow: true}}}) // the other one still takes words
+		if err := b.clk.Sleep(ctx, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		var last []trace.ApprovalData
+		for _, ev := range b.named(trace.Approval) {
+			if d := ev.Data.(trace.ApprovalData); d.Phase == "asked" {
+				last = append(last, d)
+			}
+		}
+		last = last[len(last)-2:]
+		if last[0].ID != q[0].ID || last[0].Preview != "would fire a" || last[0].Place != 1 || last[1].Preview != "would fire first" || last[1].Place != 2 {
+			t.Errorf("asked again: %+v", last)
+		}
+		if previews["a"] != before || previews["first"] != 1 || previews["second"] != 0 {
+			t.Errorf("previews: %v, of the other one %d before", previews, before)
+		}
+		if q = b.questions(); len(q) != 1 || string(q[0].Arguments) != `{"text":"first"}` {
+			t.Fatalf("questions = %+v", q)
+		}
+		b.decide(ctx, runtime.Decision{Call: q[0].ID, Allow: true})
+		if end := b.await(ctx, 0); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	if d := cmp.Diff([]string{"fire:a", "fire:first"}, b.ran); d != "" {
+		t.Error(d)
+	}
+	b.checkHistory("s")
 }

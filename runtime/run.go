@@ -100,6 +100,9 @@ type call struct {
 	tried    bool // its tool was called; by an earlier process too, where the user said to run it again
 	saved    bool // the call's row holds the result
 	message  bool // the tool message is stored
+	// preview is what the tool said that the call would do, once previewed is set; while the user was asked last.
+	preview   string
+	previewed bool
 	// kept is what the last commit that went through left: of status and start as long as there is no result.
 	kept struct {
 		saved, message bool
