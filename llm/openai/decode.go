@@ -138,7 +138,7 @@ func (d *decoder) begin() {
 		d.request = &llm.Request{}
 	}
 	d.tags.off, d.tags.early = !d.dialect.ThinkTags, d.dialect.StartsThinking
-	d.tags.over = d.request.Schema != nil // what was shaped does not begin with reasoning
+	d.tags.shaped = d.request.Schema != nil
 	d.leaks.parse = d.dialect.TextCalls == profile.TextCallsParse && len(d.request.Tools) > 0
 }
 

@@ -20,6 +20,7 @@ type tags struct {
 	spoken bool // a beginning came in the middle of an answer
 	told   bool // and an end behind it, or one that may have been meant
 	over   bool // no end without a beginning is looked for any more
+	shaped bool // the answer is to be JSON: a reply that begins like it does not begin with reasoning
 
 	// early says that a reply begins with reasoning although no tag says so; all is what came of it, in case it never ends.
 	early bool
@@ -63,6 +64,7 @@ func (t *tags) add(s string) (reasoning, text string) {
 			return "", ""
 		default:
 			t.state = tagText
+			t.over = t.over || t.shaped && strings.IndexByte("{[`", trimmed[0]) >= 0
 			return t.look(s)
 		}
 	}
