@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"net/http"
@@ -157,7 +156,7 @@ func (g *gate) enter(ctx context.Context, tell func(RetryWait) bool) (*pass, err
 	g.queue = append(g.queue, w)
 	g.turn()
 	for {
-		wait := RetryWait{Wait: max(0, g.until.Sub(g.cfg.Clock.Now())), Cause: g.cause, Status: g.status}
+		wait := RetryWait{Wait: max(0, g.until.Sub(g.cfg.Clock.Now())), Cause: g.cause, Status: g.status, Shared: true}
 		woken := w.woken
 		g.mu.Unlock()
 		told := tell(wait)
@@ -300,7 +299,7 @@ func (g *gate) close(p *pass, e *Error) {
 		return
 	}
 	g.narrow, g.until, g.status = true, until, e.Status
-	g.cause = CleanText(fmt.Sprintf("%v; all requests to this server wait", e))
+	g.cause = CleanText(e.Error())
 	if g.timer != nil {
 		g.timer.Stop()
 		g.timer = nil

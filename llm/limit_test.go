@@ -101,8 +101,46 @@ func TestTabsWaitTogether(t *testing.T) {
 			t.Errorf("%d refusals in %v %v", srv.refused, srv.order, srv.arrived)
 		}
 		w := replies[2].Retries[0]
-		if w.Attempt != 0 || w.Max != 10 || w.Wait != 9*time.Second || w.Status != 429 || w.Cause != "HTTP 429: slow down; all requests to this server wait" {
+		if w.Attempt != 0 || w.Max != 10 || w.Wait != 9*time.Second || w.Status != 429 || w.Cause != "HTTP 429: slow down" || !w.Shared {
 			t.Errorf("tab 2 was told %+v", w)
+		}
+	})
+}
+
+// A failed attempt is told once, by the tab whose it is: when two were refused at once and one is refused again, the other waits on
+// for that, which is no attempt of its own.
+func TestSharedWaitIsNoFailedAttempt(t *testing.T) {
+	inSim(func(sim *clock.Sim) {
+		srv := &limitedServer{clk: sim, max: 1, window: 10 * time.Second, takes: 100 * time.Millisecond}
+		limiter := llm.NewLimiter(llm.LimitConfig{Base: time.Second, Clock: sim})
+		group := clock.NewGroup(sim)
+		shared := 0
+		for i := range 4 {
+			group.Go(func() {
+				c := llm.Retry(limiter.For("h", srv), llm.RetryConfig{Max: 19, Base: time.Second, Clock: sim})
+				r, err := tab(t.Context(), c, fmt.Sprint(i))
+				if err != nil {
+					t.Errorf("tab %d: %v", i, err)
+				}
+				failed := 0
+				for _, w := range r.Retries {
+					switch {
+					case w.Cause != rate(0).Error():
+						t.Errorf("tab %d: cause %q", i, w.Cause)
+					case w.Shared && w.Attempt != failed:
+						t.Errorf("tab %d: %+v after %d attempts", i, w, failed)
+					case w.Shared:
+						shared++
+					default:
+						if failed++; w.Attempt != failed {
+							t.Errorf("tab %d: %+v is told as attempt %d", i, w, failed)
+						}
+					}
+				}
+			})
+		}
+		if err := group.Wait(t.Context()); err != nil || shared == 0 {
+			t.Fatal(shared, err)
 		}
 	})
 }

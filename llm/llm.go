@@ -169,6 +169,9 @@ type RetryWait struct {
 	Cause string
 	// Status is the HTTP status, 0 when there was none.
 	Status int
+	// Shared says that the refusal which Cause tells of was another request's too: all requests to the server wait, and no attempt of
+	// this one failed anew.
+	Shared bool
 }
 
 // Client talks to one endpoint.

@@ -111,7 +111,7 @@ func (r *run) retrying(st *stream, w llm.RetryWait) {
 	st.text.Reset()
 	st.first = time.Time{}
 	r.text = ""
-	r.tell(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status})
+	r.tell(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status, Shared: w.Shared})
 	r.tell(trace.DeltaData{Kind: "text", Reset: true})
 	if err := r.advance(InModelWait); err != nil && st.err == nil {
 		st.err = err

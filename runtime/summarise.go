@@ -157,7 +157,7 @@ func (f *folder) ask(req llm.Request) (string, error) {
 		case chunk.Retry != nil:
 			text.Reset()
 			w := chunk.Retry
-			f.s.eng.cfg.Bus.Publish(f.event(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status}))
+			f.s.eng.cfg.Bus.Publish(f.event(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status, Shared: w.Shared}))
 			f.show(trace.DeltaData{Kind: "summary", ID: f.id, Reset: true})
 		case chunk.Void:
 			text.Reset()

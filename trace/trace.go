@@ -372,9 +372,19 @@ type RetryData struct {
 	WaitMS  int64  `json:"wait_ms"`
 	Cause   string `json:"cause"`
 	Status  int    `json:"status,omitempty"`
+	// Shared says that all requests to the server wait for the refusal in Cause: no attempt of this one failed anew.
+	Shared bool `json:"shared,omitempty"`
 	// Call is the row's id of a tool call that is tried again, Tool its tool; both are empty for a model call.
 	Call string `json:"call,omitempty"`
 	Tool string `json:"tool,omitempty"`
+}
+
+// Text is the cause in a line, with whom it holds for.
+func (d RetryData) Text() string {
+	if d.Shared {
+		return d.Cause + "; all requests to this server wait"
+	}
+	return d.Cause
 }
 
 // ProgressData is what a long tool call says of itself.

@@ -157,7 +157,7 @@ func (t *Tree) retry(run *Node, e Event, d RetryData) {
 		return
 	}
 	m.Attempts = d.Attempt + 1
-	m.Outcome = d.Cause
+	m.Outcome = d.Text()
 	t.keep(m, e)
 }
 

@@ -348,7 +348,7 @@ func TestStandingWords(t *testing.T) {
 		{0, "h: server: overloaded: later", "SERVER ERROR", "overloaded: later"},
 		{0, "h: protocol: no chat completion", "BAD ANSWER", "no chat completion"},
 		{429, "h: HTTP 429: slow down", "429 RATE LIMIT", "slow down"},
-		{429, "h: HTTP 429: slow down; all requests to this server wait", "429 RATE LIMIT", "all tabs wait  slow down"},
+		{429, "h: HTTP 429: slow down", "429 RATE LIMIT", "all tabs wait  slow down"},
 		{0, "h: rate: later", "RATE LIMIT", "later"},
 		{503, "h:1: HTTP 503", "503 OVERLOADED", "h:1"},
 		{529, "HTTP 529", "529 OVERLOADED", ""},
@@ -356,7 +356,7 @@ func TestStandingWords(t *testing.T) {
 		{408, "HTTP 408: late", "HTTP 408", "late"},
 		{0, "", "NO CONNECTION", ""},
 	} {
-		r := runState{retry: &retryState{until: start, data: trace.RetryData{Attempt: 1, Max: 3, Cause: c.cause, Status: c.status}}}
+		r := runState{retry: &retryState{until: start, data: trace.RetryData{Attempt: 1, Max: 3, Cause: c.cause, Status: c.status, Shared: strings.HasPrefix(c.row, "all tabs wait")}}}
 		want := strings.TrimRight(c.word+"  trying again, 2 of 3  "+c.row, " ")
 		if got := r.retryTexts(start)[0]; got != want {
 			t.Errorf("%d %q: %q, want %q", c.status, c.cause, got, want)

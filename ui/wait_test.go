@@ -17,7 +17,7 @@ import (
 func TestTheStatusLineTellsOfWaits(t *testing.T) {
 	limit := trace.RetryData{Attempt: 1, Max: 3, WaitMS: 30_000, Status: 429, Cause: "llm.example:8080: HTTP 429: slow down, you are asking too often for the plan that you have"}
 	all := limit
-	all.Attempt, all.Cause = 0, limit.Cause+"; all requests to this server wait"
+	all.Attempt, all.Shared = 0, true
 	tool := trace.RetryData{Attempt: 1, Max: 3, WaitMS: 30_000, Call: "c", Tool: "search_the_whole_archive", Cause: "unavailable: the archive is being moved to another place and will be back"}
 	waits := map[string]struct {
 		begin func(d *driver, id string)

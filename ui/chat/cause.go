@@ -19,13 +19,9 @@ type Failure struct {
 	All bool
 }
 
-// allWait is what llm.Limiter writes behind the error for which all wait.
-const allWait = "; all requests to this server wait"
-
 // Cause takes the line of a retry apart, which llm.Error wrote: host, kind or status, message.
 func Cause(d trace.RetryData) Failure {
-	f := Failure{}
-	f.Text, f.All = strings.CutSuffix(d.Cause, allWait)
+	f := Failure{Text: d.Cause, All: d.Shared}
 	if host, rest, ok := strings.Cut(f.Text, ": "); ok && !strings.Contains(host, " ") && kindOf(host) == "" {
 		f.Host, f.Text = host, rest
 	}

@@ -210,7 +210,9 @@ func TestRunOutcomes(t *testing.T) {
 		{"store", []trace.Data{start, trace.ErrorData{Message: "the turn could not be stored", Code: "not_saved"}, trace.StateData{State: "failed", Reason: "store"}}, 1, "", "could not be stored"},
 		{"notice", []trace.Data{start, trace.NoticeData{Message: "the server cuts prompts", Why: "it counted 10 of 20 tokens"}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "vitrine: the server cuts prompts: it counted 10 of 20 tokens\n"},
 		{"cut by length", []trace.Data{start, trace.AnswerData{Text: "half", Partial: true}, trace.RunEndData{State: "succeeded"}}, 0, "half\n", ""},
-		{"gate", []trace.Data{start, trace.RetryData{Max: 3, WaitMS: 900, Cause: "h: HTTP 503; all requests to this server wait"}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "all requests to this server wait; waiting for 0.9 s"},
+		{"gate", []trace.Data{start, trace.RetryData{Max: 3, WaitMS: 900, Cause: "h: HTTP 503", Shared: true}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "h: HTTP 503; all requests to this server wait; waiting for 0.9 s\n"},
+		{"gate between attempts", []trace.Data{start, trace.RetryData{Attempt: 1, Max: 3, WaitMS: 900, Cause: "h: HTTP 503", Shared: true}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "h: HTTP 503; all requests to this server wait; attempt 2 of 3 in 0.9 s\n"},
+		{"gate, not the first", []trace.Data{start, trace.RetryData{Max: 3, Cause: "h: HTTP 503", Shared: true}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "h: HTTP 503; all requests to this server wait; others go first\n"},
 		{"retry", []trace.Data{start, trace.RetryData{Attempt: 1, Max: 3, WaitMS: 500, Cause: "h: HTTP 503"}, trace.AnswerData{Text: "ok"}, trace.RunEndData{State: "succeeded"}}, 0, "ok\n", "h: HTTP 503; attempt 1 of 3 failed, again in 0.5 s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

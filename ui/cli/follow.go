@@ -208,15 +208,11 @@ func (f *follower) ours(ev trace.Event) {
 			f.c.err.line("vitrine: vitrine run%s --session %s --approve %s | --deny %s", asUser(f.user), f.id, d.ID, d.ID)
 		}
 	case trace.RetryData:
-		what := d.Cause
+		what := d.Text()
 		if d.Tool != "" {
 			what = d.Tool + ": " + what
 		}
-		if d.Attempt == 0 { // nothing was sent yet
-			f.c.err.line("vitrine: %s; waiting for %.1f s", what, float64(d.WaitMS)/1000)
-			return
-		}
-		f.c.err.line("vitrine: %s; attempt %d of %d failed, again in %.1f s", what, d.Attempt, d.Max, float64(d.WaitMS)/1000)
+		f.c.err.line("vitrine: %s; %s", what, waitText(d))
 	case trace.ErrorData:
 		f.told = f.told || d.Code != "saved"
 		f.c.err.line("vitrine: %s", describeEvent(d))
@@ -322,4 +318,18 @@ func firstLine(s string) string {
 		line += "..."
 	}
 	return line
+}
+
+// waitText says what a wait is for. A shared one has no attempt of its own that failed: that was told when it did.
+func waitText(d trace.RetryData) string {
+	after := fmt.Sprintf("%.1f s", float64(d.WaitMS)/1000)
+	switch {
+	case d.Shared && d.WaitMS <= 0:
+		return "others go first"
+	case d.Shared && d.Attempt > 0:
+		return fmt.Sprintf("attempt %d of %d in %s", d.Attempt+1, d.Max, after)
+	case d.Attempt == 0: // nothing was sent yet
+		return "waiting for " + after
+	}
+	return fmt.Sprintf("attempt %d of %d failed, again in %s", d.Attempt, d.Max, after)
 }
