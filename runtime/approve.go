@@ -127,6 +127,25 @@ func (r *run) ruleAll() (waiting bool) {
 	return r.hold(r.batch.from, r.batch.to)
 }
 
+// asksAt says that the batch from a call on does not start at once: a call of it is asked about, and its tool first for what it would
+// do, or the gate may wait.
+func (r *run) asksAt(from int) bool {
+	if r.s.eng.cfg.Gate != nil {
+		return true
+	}
+	to, b := r.batchEnd(from), r.breaks()
+	for i := from; i < to; i++ {
+		c := &r.calls[i]
+		if c.ready || c.approved || c.row.Status != CallPending && c.row.Status != CallWaiting {
+			continue
+		}
+		if r.s.rule(c.row.Name, c.row.Effect) == RuleAsk || b.stopsAt(c.row.Name) {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *call) deny(reason string) {
 	if reason == "" {
 		reason = "no reason given"

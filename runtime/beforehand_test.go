@@ -243,3 +243,44 @@ func TestASecondEditWhileTheFirstIsPreviewed(t *testing.T) {
 	}
 	b.checkHistory("s")
 }
+
+// While a tool is asked what the next call would do, which may take seconds, the results of the calls before it are stored: a kill
+// in that time leaves none of them unknown, and none runs again.
+func TestPreviewsAfterTheResults(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		steps := []scripted.Step{scripted.Calls(scripted.Call{Name: "note", Args: `{"text":"a"}`}, scripted.Call{Name: "fire", Args: `{"text":"b"}`}).When("go"), scripted.Text("fine")}
+		b := asking(t, steps...)
+		if held {
+			b = newBed(t, steps...)
+		}
+		b.previewing(func(ctx context.Context, _ string) (string, error) { return "+1", b.clk.Sleep(ctx, 4*time.Second) })
+		b.run(func(ctx context.Context) {
+			if held {
+				b.arm(ctx, runtime.Break{Tool: "fire"})
+			}
+			b.begin(ctx, "go", 2*time.Second)
+			done := 0
+			for _, c := range b.store.sessions["s"].calls {
+				if c.Result != nil {
+					done++
+				}
+			}
+			if done != 1 || len(b.questions()) != 0 {
+				t.Errorf("held %v: %d results stored while the preview is made, %d questions", held, done, len(b.questions()))
+			}
+			if err := b.clk.Sleep(ctx, 4*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if held {
+				b.goOn(ctx, runtime.Break{})
+			} else {
+				b.decide(ctx, runtime.Decision{Call: b.questions()[0].ID, Allow: true})
+			}
+			if end := b.await(ctx, 0); end.State != "succeeded" {
+				t.Errorf("held %v: end = %+v", held, end)
+			}
+		})
+		b.clk.Halt()
+		b.checkHistory("s")
+	}
+}

@@ -333,6 +333,12 @@ func (r *run) checkpoint() (Input, error) {
 		}
 		return InStepDone, nil
 	}
+	if r.asksAt(next) { // what is known is stored before anybody is asked, which may take long
+		if err := r.commitAs(tx, StateExecuting); err != nil {
+			return "", err
+		}
+		tx = r.s.tx()
+	}
 	if err := r.admit(&tx, next); err != nil {
 		in, err := r.admitFailed(err)
 		if err != nil {

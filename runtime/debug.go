@@ -32,6 +32,9 @@ type Break struct {
 // On says that there is such a place.
 func (b Break) On() bool { return b.Next || b.Model || b.Tool != "" }
 
+// stopsAt says that calls of the tool are held.
+func (b Break) stopsAt(tool string) bool { return b.Next || b.Tool != "" && b.Tool == tool }
+
 // name is how an event tells it.
 func (b Break) name() string {
 	switch {
@@ -67,7 +70,7 @@ func (r *run) hold(from, to int) bool {
 	}
 	for i := from; i < to; i++ {
 		c := &r.calls[i]
-		if c.ready || c.approved || c.row.Status != CallPending && c.row.Status != CallWaiting || !b.Next && b.Tool != c.row.Name {
+		if c.ready || c.approved || c.row.Status != CallPending && c.row.Status != CallWaiting || !b.stopsAt(c.row.Name) {
 			continue
 		}
 		c.row.Status, c.held = CallWaiting, true

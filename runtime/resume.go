@@ -282,6 +282,12 @@ func (r *run) reconcile() (Input, error) {
 	if first == len(r.calls) {
 		return InStepDone, nil
 	}
+	if len(tx.Calls) > 0 && r.asksAt(first) {
+		if err := r.commitAs(tx, StateReconciling); err != nil {
+			return "", err
+		}
+		tx = r.s.tx()
+	}
 	if err := r.admit(&tx, first); err != nil {
 		return r.admitFailed(err)
 	}
