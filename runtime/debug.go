@@ -192,7 +192,7 @@ func (r *run) pauseModel() Input {
 	if b := r.breaks(); !b.Next && !b.Model {
 		return ""
 	}
-	pause := &trace.Pause{Step: r.row.Step, Model: r.row.Versions.Model, Messages: len(r.request), New: r.fresh, Tokens: r.s.tokens(r.estimate)}
+	pause := &trace.Pause{Step: r.row.Step, Model: r.row.Versions.Model, Messages: len(r.request), New: r.fresh, Tokens: r.s.tokens(r.estimate), Last: r.before}
 	r.setStanding(&standing{pause: pause, view: r.s.context()})
 	defer r.setStanding(nil)
 	r.tell(trace.StateData{State: string(r.state), Reason: string(ReasonPaused), Pause: pause})

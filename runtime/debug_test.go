@@ -313,6 +313,10 @@ func TestStepRecords(t *testing.T) {
 		if at := b.standing(ctx); at != "model 2" {
 			t.Errorf("after a step it stands before %q", at)
 		}
+		want := &trace.StepDone{Step: 1, Calls: 2, Failed: 1, Tokens: 57, ModelMS: one.Latency.Milliseconds(), FirstMS: 300}
+		if d := cmp.Diff(want, b.snap(ctx).Pause.Last); d != "" {
+			t.Errorf("what the debugger shows of the step before: %s", d)
+		}
 		two, err := b.eng.Step(ctx, "s")
 		if err != nil || two.Index != 2 || two.Answer != "done" || two.State != runtime.StateSucceeded || len(two.Calls) != 0 || *two.Usage.Cached != 40 {
 			t.Errorf("second step: %+v, %v", two, err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	goruntime "runtime"
 	"slices"
 	"sync"
 	"time"
@@ -57,6 +56,7 @@ type run struct {
 	failure    *trace.ErrorData
 	reason     Reason
 	record     *StepRecord
+	before     *trace.StepDone // the last step that had calls
 	wall       *wall
 	shared     *account // what its budget has to pay for
 	left       bool     // stopped where it was, to be resumed
@@ -114,27 +114,6 @@ type call struct {
 // span is a range of calls, to exclusive.
 type span struct{ from, to int }
 
-// StepRecord is what one step did.
-type StepRecord struct {
-	Index      int
-	Commentary string
-	Calls      []CallRecord
-	// Answer is the turn's closing text when the step ended the run.
-	Answer  string
-	State   State
-	Reason  Reason
-	Usage   llm.Usage
-	Latency time.Duration
-	TTFT    time.Duration
-}
-
-// CallRecord is one call of a step with its result.
-type CallRecord struct {
-	Row    CallRow
-	Result tools.Result
-	Took   time.Duration
-}
-
 func newRun(s *session, row RunRow) *run {
 	r := &run{
 		s: s, row: row, state: row.State, ended: clock.NewLatch(s.eng.cfg.Clock),
@@ -191,7 +170,9 @@ func (r *run) drive(in Input) {
 	err := r.advance(in)
 	for err == nil && !r.over() {
 		var rec StepRecord
-		rec, err = r.Step()
+		if rec, err = r.Step(); rec.State != "" && len(rec.Calls) > 0 {
+			r.before = rec.done()
+		}
 		r.recorded(rec)
 	}
 	switch {
@@ -206,49 +187,6 @@ func (r *run) drive(in Input) {
 
 // over says that nothing is left to do.
 func (r *run) over() bool { return r.left || r.todo == "" }
-
-// Step goes on to the end of the step: one model decision and the tool calls that it asked for. An error means that the run
-// cannot be stored any further.
-func (r *run) Step() (rec StepRecord, err error) {
-	rec = StepRecord{Index: r.row.Step + 1}
-	r.record = &rec
-	defer func() {
-		if p := recover(); p != nil {
-			buf := make([]byte, 16<<10)
-			err = &PanicError{Value: p, Stack: string(buf[:goruntime.Stack(buf, false)])}
-		}
-		rec.State, rec.Reason = r.state, r.reason
-	}()
-	for !r.over() {
-		in, err := r.perform(r.todo)
-		if err != nil || r.left {
-			if in == InUnknownOutcome && err == nil {
-				err = r.advance(in)
-			}
-			return rec, err
-		}
-		if in == "" { // closed
-			r.todo = ""
-			return rec, nil
-		}
-		if err := r.advance(in); err != nil {
-			return rec, err
-		}
-		if r.todo == DoBuild {
-			return rec, nil
-		}
-	}
-	return rec, nil
-}
-
-// PanicError is a panic in a run's goroutine.
-type PanicError struct {
-	Value any
-	Stack string
-}
-
-// Error gives the panic's value.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // advance moves the state by the table and tells about it.
 func (r *run) advance(in Input) error {

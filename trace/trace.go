@@ -336,6 +336,20 @@ type Pause struct {
 	Messages int `json:"messages"`
 	New      int `json:"new"`
 	Tokens   int `json:"tokens"`
+	// Last is the step before; nil when there was none in this process.
+	Last *StepDone `json:"last,omitempty"`
+}
+
+// StepDone is what the record of a step says in short.
+type StepDone struct {
+	Step   int `json:"step"`
+	Calls  int `json:"calls,omitempty"`
+	Failed int `json:"failed,omitempty"` // of the calls
+	// Tokens is what the step's model call took and gave together; zero when the server did not say.
+	Tokens int `json:"tokens,omitempty"`
+	// ModelMS is how long the model call took, FirstMS how long its first token.
+	ModelMS int64 `json:"model_ms"`
+	FirstMS int64 `json:"first_ms,omitempty"`
 }
 
 // Meter is the context's use, in tokens.

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -200,6 +201,9 @@ func (p *page) pauseRows(add func([]line.Span, ...line.Span), mark string) {
 	if d.New > 0 {
 		body = append(body, fact("new    ", counted(d.New, "message")+" since the request before"))
 	}
+	if l := d.Last; l != nil {
+		body = append(body, fact("before ", stepText(l)))
+	}
 	for i, row := range body {
 		if i < p.lay.h/3-1-len(keys) {
 			add(row)
@@ -208,6 +212,22 @@ func (p *page) pauseRows(add func([]line.Span, ...line.Span), mark string) {
 	for _, k := range keys {
 		add(k)
 	}
+}
+
+// stepText says what the step before a pause did.
+func stepText(d *trace.StepDone) string {
+	say := fmt.Sprintf("step %d: %s", d.Step, counted(d.Calls, "call"))
+	if d.Failed > 0 {
+		say += fmt.Sprintf(", %d failed", d.Failed)
+	}
+	say += ", " + theme.Duration(time.Duration(d.ModelMS)*time.Millisecond)
+	if d.FirstMS > 0 {
+		say += " (first token " + theme.Duration(time.Duration(d.FirstMS)*time.Millisecond) + ")"
+	}
+	if d.Tokens > 0 {
+		say += ", " + theme.Tokens(d.Tokens, false) + " tokens"
+	}
+	return say
 }
 
 func counted(n int, what string) string {

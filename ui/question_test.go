@@ -69,7 +69,8 @@ func TestGoldenQuestions(t *testing.T) {
 				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
 			},
 			"debug_model": func(d *driver, id string) {
-				d.f.paused(id, &trace.Pause{Step: 2, Model: "gpt-4o-mini", Messages: 7, New: 3, Tokens: 3112})
+				d.f.paused(id, &trace.Pause{Step: 2, Model: "gpt-4o-mini", Messages: 7, New: 3, Tokens: 3112,
+					Last: &trace.StepDone{Step: 1, Calls: 3, Failed: 1, Tokens: 3278, ModelMS: 1900, FirstMS: 380}})
 			},
 			"debug_edit": func(d *driver, id string) {
 				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
