@@ -46,7 +46,7 @@ func newEnv(ctx context.Context, opts Options) *env {
 		opts: opts, clk: opts.Clock, ctx: ctx, keys: DefaultKeyMap(), dkeys: dialog.DefaultKeys(), commands: commandTable(),
 		panes: defaultPanes(), mouse: true,
 	}
-	e.style.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor})
+	e.style.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor, Lang: opts.Lang})
 	e.touch()
 	return e
 }

@@ -22,6 +22,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/ui/words"
 )
 
 // Notice is a standing condition of the program that belongs to no session, such as a trace file that cannot be written.
@@ -70,6 +71,8 @@ type Options struct {
 	Env func(string) string
 	// Input and Output are the terminal; nil: standard input and output.
 	Input, Output *os.File
+	// Lang is the language of the screen.
+	Lang words.Lang
 	// Notify is how hidden tabs tell that they have ended or ask; empty: not at all.
 	Notify []config.Notify
 	// Stock lets Bubble Tea paint, for terminals on which our own painter fails.

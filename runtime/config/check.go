@@ -68,6 +68,16 @@ func parseNotify(s string) (ways []Notify, err error) {
 	return ways, nil
 }
 
+// parseLang takes language tags, and locales, by their first part.
+func parseLang(s string) (Lang, error) {
+	first, _, _ := strings.Cut(strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(s)), "_")
+	switch l := Lang(first); l {
+	case LangAuto, LangEnglish, LangChinese:
+		return l, nil
+	}
+	return "", errors.New("must be auto, en or zh")
+}
+
 func checkCompact(s string) error {
 	switch CompactMode(s) {
 	case CompactAuto, CompactAsk, CompactOff:

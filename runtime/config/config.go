@@ -33,6 +33,16 @@ const (
 	NotifyOSC777 Notify = "osc777"
 )
 
+// Lang is a language of the program's texts, or auto.
+type Lang string
+
+// The languages.
+const (
+	LangAuto    Lang = "auto"
+	LangEnglish Lang = "en"
+	LangChinese Lang = "zh"
+)
+
 // CompactMode is when the context is folded.
 type CompactMode string
 
@@ -85,6 +95,8 @@ type Config struct {
 	MaxRawTurns  int
 	MaxCtxTokens int
 	Compact      CompactMode
+	// Lang is the language of the program's texts; auto lets the locale choose.
+	Lang Lang
 	// Notify is how the screen tells of hidden tabs; nil: not at all.
 	Notify []Notify
 	// ToolPolicy is the rule (auto, ask, deny) of tools and effects by name; nil when nobody set one.
@@ -249,6 +261,19 @@ func Load(in Inputs) (Config, error) {
 		return Config{}, errors.Join(errs...)
 	}
 	return cfg, nil
+}
+
+// LangOf finds the language that in asks for, whatever else in it is wrong: errors are told in it too. What is no language
+// is auto.
+func LangOf(in Inputs) Lang {
+	var cfg Config
+	inFile, _ := parseFile(in.File, in.FilePath)
+	s := langSetting()
+	text, _, err := s.find(in.Flags, lookup(in.Environ), inFile)
+	if err != nil || s.parse(&cfg, text) != nil {
+		return LangAuto
+	}
+	return cfg.Lang
 }
 
 // Values tells what holds and where it came from, in the table's order. A profile that nobody named is the one that the

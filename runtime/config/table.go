@@ -171,6 +171,7 @@ func fileTable() []setting {
 				c.Notify, err = parseNotify(s)
 				return err
 			}},
+		langSetting(),
 		{name: "AGENT_DB_PATH", def: "data/sessions.db", path: true,
 			doc:   "The database; a relative path starts at the folder where one works, so sessions belong to it.",
 			parse: func(c *Config, s string) error { c.DBPath = s; return checkPath(s) }},
@@ -186,6 +187,16 @@ func fileTable() []setting {
 				return err
 			}},
 	}
+}
+
+func langSetting() setting {
+	return setting{name: "AGENT_LANG", def: string(LangAuto),
+		doc:  "The language of screen and commands: auto (by LC_ALL, LC_MESSAGES, LANG), en, or zh (Simplified Chinese).",
+		note: "What the model reads, traces and JSON stay as they are.",
+		parse: func(c *Config, s string) (err error) {
+			c.Lang, err = parseLang(s)
+			return err
+		}}
 }
 
 func intSetting(name, def string, lo, hi int, doc string, field func(*Config) *int) setting {

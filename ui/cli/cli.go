@@ -16,6 +16,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/ui/words"
 )
 
 // OpenOptions says what a command needs of an App.
@@ -65,6 +66,8 @@ type ScreenOptions struct {
 	Stock bool
 	// Faults waits for a panic of a goroutine in the background; an error ends the watching. Nil: nobody tells of them.
 	Faults func(ctx context.Context) (Fault, error)
+	// Lang is the language of the screen.
+	Lang words.Lang
 	// Hold makes interrupts count for nothing until release is called: they are for another program that has the terminal.
 	Hold func() (release func())
 }
@@ -165,6 +168,7 @@ type Program struct {
 // error names.
 func (p Program) Execute(ctx context.Context, proc Process) (code int) {
 	c := &command{prog: p, proc: proc, out: newOutput(proc.Stdout), err: newOutput(proc.Stderr)}
+	c.lang = c.language()
 	ctx, cancel := p.Clock.WithCancel(ctx)
 	defer cancel()
 	c.stop = newStopper(cancel)
@@ -191,6 +195,8 @@ type command struct {
 	out  *output
 	err  *output
 	stop *stopper
+	// lang is what is printed for people in.
+	lang words.Lang
 	// logPath is known once the configuration is.
 	logPath string
 }

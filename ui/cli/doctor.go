@@ -188,7 +188,7 @@ func (c *command) terminal() [][]string {
 	rows := [][]string{
 		{"input", kind(c.proc.In)}, {"output", kind(c.proc.Out)}, {"errors", kind(c.proc.Err)}, {"size", size},
 	}
-	for _, name := range []string{"TERM", "COLORTERM", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "TERM_PROGRAM", "TMUX"} {
+	for _, name := range []string{"TERM", "COLORTERM", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG", "TERM_PROGRAM", "TMUX"} {
 		if v := variable(c.proc.Environ, name); v != "" {
 			rows = append(rows, []string{name, v})
 		}

@@ -13,6 +13,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/runtime/config"
+	"vitrine/ui/words"
 )
 
 // options are the flags of all commands; each command registers those that it has.
@@ -233,6 +234,19 @@ func (c *command) load(o *options) (config.Config, error) {
 	}
 	return cfg, err
 }
+
+// language is the one to speak. It is known before anything of the command line is, for errors and --help are told in it.
+func (c *command) language() words.Lang {
+	in := config.Inputs{Environ: c.proc.Environ}
+	if c.proc.ConfigDirErr == nil {
+		in.FilePath = config.FilePath(c.proc.ConfigDir)
+		in.File, _ = config.ReadFile(in.FilePath) // load tells of a file that cannot be read
+	}
+	return words.Choose(string(config.LangOf(in)), func(name string) string { return variable(c.proc.Environ, name) })
+}
+
+// T is one of our texts in the language of the command; see package words.
+func (c *command) T(t words.Text, args ...any) string { return c.lang.T(t, args...) }
 
 // writerOf lets cobra write through an output.
 func writerOf(o *output) writerFunc {

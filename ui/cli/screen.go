@@ -25,7 +25,7 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 	// The screen takes signals itself, to leave the terminal and its runs in order; a second one ends it at once.
 	c.stop.onFirst(func() {})
 	faults, closed := c.prog.Crash.screen()
-	err = app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn, Stock: o.renderer == rendererStock, Faults: faults, Hold: c.stop.hold})
+	err = app.Screen(ctx, ScreenOptions{Session: o.session, Continue: o.goOn, Stock: o.renderer == rendererStock, Faults: faults, Hold: c.stop.hold, Lang: c.lang})
 	closed()
 	if c.stop.stopped() && (err == nil || ctx.Err() != nil) {
 		return errInterrupted

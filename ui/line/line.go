@@ -9,6 +9,7 @@ import (
 
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Style is how to draw.
@@ -36,6 +37,17 @@ func Bold(role theme.Role, text string) Span { return Span{Role: role, Bold: tru
 func Weight(role theme.Role, bold bool, text string) Span {
 	return Span{Role: role, Bold: bold, Text: text}
 }
+
+// T is one of our texts in the screen's language; see package words.
+func (s Style) T(t words.Text, args ...any) string { return s.Theme.Lang().T(t, args...) }
+
+// N is one of our texts in the singular or the plural.
+func (s Style) N(n int, one words.One, many words.Text, args ...any) string {
+	return s.Theme.Lang().N(n, one, many, args...)
+}
+
+// Tell is a text of another part of the program, an error or a notice, in the screen's language and fit for one row.
+func (s Style) Tell(text string) string { return s.Text(s.Theme.Lang().Tell(text)) }
 
 // Cells is how an editor shows a cluster.
 func (s Style) Cells(cluster string) (shown string, width int) {

@@ -12,6 +12,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"vitrine/ui/words"
 )
 
 // Role is what a text is for.
@@ -63,6 +65,8 @@ type Options struct {
 	Reduced bool
 	// Dim gives every text the colour of hints: for what is out of the model's sight.
 	Dim bool
+	// Lang is the language of the screen's texts: it goes where the theme goes, and a cache that holds for one holds for both.
+	Lang words.Lang
 }
 
 // Theme is one look of the screen. It is immutable and safe for concurrent use.
@@ -116,6 +120,9 @@ func (t *Theme) Color(r Role) color.Color { return t.fg[r] }
 
 // Ground is the colour of a ground, nil where the theme has none: for the terminal's background.
 func (t *Theme) Ground(g Bg) color.Color { return t.bg[g] }
+
+// Lang is the language of texts.
+func (t *Theme) Lang() words.Lang { return t.opts.Lang }
 
 // Reduced says that nothing should move.
 func (t *Theme) Reduced() bool { return t.opts.Reduced }

@@ -1,0 +1,10 @@
+package words
+
+// Table is all translations, Told the formats of what other parts tell.
+func Table() map[Text]string { return chinese() }
+
+// Told is the table of formats.
+func Told() map[string]string { return toldTable() }
+
+// Verbs is how many arguments a format takes.
+func Verbs(s string) int { return len(arguments(s)) }

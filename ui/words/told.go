@@ -1,0 +1,103 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// mostDepth is how deep texts within texts are translated.
+const mostDepth = 4
+
+// Tell translates a text that another part of the program made: the whole of it by its format, else its parts around ": "
+// and "; ". What is not known stays as it is.
+func (l Lang) Tell(text string) string {
+	if l != Chinese || text == "" {
+		return text
+	}
+	return tell(text, mostDepth)
+}
+
+func tell(text string, depth int) string {
+	if depth == 0 {
+		return text
+	}
+	if zh, ok := whole(text, depth); ok {
+		return zh
+	}
+	for _, between := range [][2]string{{"; ", "；"}, {": ", "：" /* two cells, no blank */}} {
+		if head, tail, ok := strings.Cut(text, between[0]); ok {
+			h, t := tell(head, depth-1), tell(tail, depth-1)
+			if h != head || t != tail {
+				return h + between[1] + t
+			}
+		}
+	}
+	return text
+}
+
+// whole translates a text that is one of the table's, or of one of its formats.
+func whole(text string, depth int) (string, bool) {
+	if zh, ok := exact()[text]; ok {
+		return zh, true
+	}
+	for _, f := range formats()[text[0]] {
+		if args, ok := f.match(text, depth); ok {
+			return fmt.Sprintf(f.zh, args...), true
+		}
+	}
+	for _, f := range formats()[0] {
+		if args, ok := f.match(text, depth); ok {
+			return fmt.Sprintf(f.zh, args...), true
+		}
+	}
+	return "", false
+}
+
+// format is a format of told taken apart: the literal pieces, and the verb behind each but the last.
+type format struct {
+	pieces []string
+	verbs  []byte
+	zh     string // all its verbs are %s
+}
+
+// match finds what stands in the places of the verbs: digits for %d, else the shortest text that goes on as the format does.
+func (f format) match(text string, depth int) ([]any, bool) {
+	rest, ok := strings.CutPrefix(text, f.pieces[0])
+	if !ok {
+		return nil, false
+	}
+	var args []any
+	for i, verb := range f.verbs {
+		next := f.pieces[i+1]
+		end := len(rest)
+		switch {
+		case next != "":
+			end = strings.Index(rest, next)
+			if i == len(f.verbs)-1 && strings.HasSuffix(rest, next) {
+				end = len(rest) - len(next)
+			}
+		case i < len(f.verbs)-1:
+			return nil, false // two verbs without a text between
+		}
+		if end <= 0 || verb == 'd' && strings.Trim(rest[:end], "-0123456789") != "" {
+			return nil, false
+		}
+		args = append(args, tell(rest[:end], depth-1))
+		rest = rest[end+len(next):]
+	}
+	return args, rest == ""
+}
+
+var exact = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for en, zh := range toldTable() {
+		if !strings.Contains(en, "%") {
+			out[en] = zh
+		}
+	}
+	return out
+})
+
+// formats are the table's formats by their first byte, under 0 those that begin with a verb; the longest literal first.
+var formats = sync.OnceValue(func() map[byte][]format { return takenApart(toldTable()) })
