@@ -38,12 +38,13 @@ func secretsOf(key string, base *url.URL, h http.Header) []string {
 	if pw, ok := base.User.Password(); ok {
 		secrets = append(secrets, pw, url.QueryEscape(pw), base.User.String())
 	}
-	for _, values := range base.Query() {
-		secrets = append(secrets, values...)
-	}
-	for name, values := range h {
-		if l := strings.ToLower(name); hasAny(l, "key", "auth", "token", "secret", "cookie") {
-			secrets = append(secrets, values...)
+	for _, m := range []map[string][]string{base.Query(), h} {
+		for name, values := range m {
+			for _, value := range values {
+				if llm.MayBeSecret(name, value) {
+					secrets = append(secrets, value)
+				}
+			}
 		}
 	}
 	return secrets

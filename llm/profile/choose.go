@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"vitrine/llm"
 )
 
 const (
@@ -40,13 +42,21 @@ func (s Set) Changed() bool { return len(s.own) > 0 }
 
 // Secrets are the values of a configuration that no message may show.
 func (s Set) Secrets() (values []string) {
+	take := func(m map[string]string) {
+		for name, value := range m {
+			if llm.MayBeSecret(name, value) {
+				values = append(values, value)
+			}
+		}
+	}
 	for _, one := range s.own {
 		all := []rules{one.rules}
 		for _, m := range one.Model {
 			all = append(all, m.rules)
 		}
 		for _, r := range all {
-			values = slices.AppendSeq(slices.AppendSeq(values, maps.Values(r.Headers)), maps.Values(r.Query))
+			take(r.Headers)
+			take(r.Query)
 		}
 	}
 	return values

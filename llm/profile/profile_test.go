@@ -213,7 +213,7 @@ func manyProfiles() string {
 
 // Headers and queries may be secret: printing a set shows neither.
 func TestSecrets(t *testing.T) {
-	set, err := Parse([]byte("[profile.gw]\nheaders = { X-Gateway-Key = 'secret-1' }\nquery = { key = 'secret-2' }\n[[profile.gw.model]]\nmatch = ['*']\nheaders = { Other = 'secret-3' }\n"))
+	set, err := Parse([]byte("[profile.gw]\nheaders = { X-Gateway-Key = 'secret-1' }\nquery = { key = 'secret-2' }\n[[profile.gw.model]]\nmatch = ['*']\nheaders = { Other = 'secret-3', X-Team = 'user' }\nquery = { api-version = '2024-10-21' }\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %s", verb, s)
 		}
 	}
-	if h := set.Choose("gw", "", "m").Headers; len(h) != 2 || h["X-Gateway-Key"] != "secret-1" {
+	if h := set.Choose("gw", "", "m").Headers; len(h) != 3 || h["X-Gateway-Key"] != "secret-1" {
 		t.Errorf("headers %v", h)
 	}
 }

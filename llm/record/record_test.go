@@ -514,9 +514,18 @@ func must(b []byte, err error) []byte {
 
 // What a header of a profile holds may be a word or a number that JSON is made of: a recording stays readable all the same.
 func TestSecretsLeaveJSON(t *testing.T) {
-	in := `{"stream":true,"n":40961,"s":"4096 true hunter22"}`
-	got := string(NewSecrets("true", "null", "4096", "hunter22").hide([]byte(in)))
-	if want := `{"stream":true,"n":99991,"s":"9999 true ********"}`; got != want {
-		t.Errorf("%s, want %s", got, want)
+	for _, c := range []struct{ secrets, in, want string }{
+		{"true null 4096 hunter22", `{"stream":true,"n":40961,"s":"4096 true hunter22"}`, `{"stream":true,"n":40961,"s":"9999 true ********"}`},
+		{"4096", `{"n":4096}`, `{"n":9999}`},
+		// Keys that servers without keys are given, and headers of gateways, are words of the protocol and of people.
+		{"user", `{"role":"user","user":"u"}`, `{"role":"user","user":"u"}`},
+		{"content", `{"content":"my content","a":"{\"content\" : \"content\"}"}`, `{"content":"my *******","a":"{\"content\" : \"*******\"}"}`},
+		{"ollama", `{"model":"myollama:1","s":"the key ollama, ollama_x"}`, `{"model":"myollama:1","s":"the key ******, ollama_x"}`},
+		{"choices", `data: {"choices":[{"index":0}]}`, `data: {"choices":[{"index":0}]}`},
+		{"hunter22", `{"hunter22":"xhunter22y"}`, `{"********":"x********y"}`},
+	} {
+		if got := string(NewSecrets(strings.Fields(c.secrets)...).hide([]byte(c.in))); got != c.want || !json.Valid([]byte(got[strings.IndexByte(got, '{'):])) {
+			t.Errorf("%s: %s, want %s", c.secrets, got, c.want)
+		}
 	}
 }
