@@ -13,7 +13,7 @@ import (
 type Keys struct {
 	Left, Right, WordLeft, WordRight, Home, End, Start, Finish          key.Binding
 	Backspace, Delete, DeleteWord, DeleteWordRight, KillLeft, KillRight key.Binding
-	Yank                                                                key.Binding
+	Yank, Undo, Redo, OpenPaste                                         key.Binding
 }
 
 // DefaultKeys are the usual ones of a line editor.
@@ -37,6 +37,9 @@ func DefaultKeys() Keys {
 		KillLeft:        bind("Ctrl+U", "delete to the start", "ctrl+u"),
 		KillRight:       bind("Ctrl+K", "delete to the end", "ctrl+k"),
 		Yank:            bind("Ctrl+Y", "put back what was deleted", "ctrl+y"),
+		Undo:            bind("Ctrl+_", "undo, or Ctrl+/", "ctrl+_", "ctrl+/", "ctrl+7", "alt+z"),
+		Redo:            bind("Alt+Y", "do it again", "alt+y", "alt+Z", "alt+shift+z"),
+		OpenPaste:       bind("Ctrl+O", "open the paste here", "ctrl+o"),
 	}
 }
 
@@ -44,7 +47,7 @@ func DefaultKeys() Keys {
 func (k Keys) Bindings() []key.Binding {
 	return []key.Binding{
 		k.Left, k.Right, k.WordLeft, k.WordRight, k.Home, k.End, k.Start, k.Finish,
-		k.Backspace, k.Delete, k.DeleteWord, k.DeleteWordRight, k.KillLeft, k.KillRight, k.Yank,
+		k.Backspace, k.Delete, k.DeleteWord, k.DeleteWordRight, k.KillLeft, k.KillRight, k.Yank, k.Undo, k.Redo, k.OpenPaste,
 	}
 }
 
@@ -82,7 +85,7 @@ func (e *Editor) move(k tea.KeyPressMsg) bool {
 	default:
 		return false
 	}
-	e.at, e.goal = to, -1
+	e.at, e.goal, e.last = to, -1, stepOther
 	return true
 }
 
@@ -105,7 +108,14 @@ func (e *Editor) remove(k tea.KeyPressMsg) bool {
 		}
 		e.kill(to)
 	case key.Matches(k, e.keys.Yank):
-		e.Insert(e.killed)
+		if e.killed != "" && len(e.text)+len(e.killed) <= maxTyped && e.size()+len(e.marked(e.killed)) <= MaxBytes {
+			e.step(stepOther)
+			e.put(e.killed)
+		}
+	case key.Matches(k, e.keys.Undo):
+		e.Undo()
+	case key.Matches(k, e.keys.Redo):
+		e.Redo()
 	default:
 		return false
 	}
@@ -113,6 +123,7 @@ func (e *Editor) remove(k tea.KeyPressMsg) bool {
 }
 
 func (e *Editor) kill(to int) {
+	e.last = stepOther
 	if s := e.cut(to, e.at); s != "" {
 		e.killed = s
 	}
@@ -131,14 +142,40 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || r == '_'
 }
 
+// kind tells words apart: those of scripts without blanks from others, and chips, each of which is one.
+type kind int
+
+const (
+	noWord kind = iota
+	word
+	unbrokenWord
+	chipWord
+)
+
+func kindOf(r rune) kind {
+	switch {
+	case isChip(r):
+		return chipWord
+	case unicode.IsMark(r):
+		return word
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+		return unbrokenWord
+	case wordRune(r):
+		return word
+	}
+	return noWord
+}
+
 func (e *Editor) wordLeft() int {
-	at, in := e.at, false
+	at, in := e.at, noWord
 	for at > 0 {
 		r, n := utf8.DecodeLastRuneInString(e.text[:at])
-		if wordRune(r) {
-			in = true
-		} else if in {
+		k := kindOf(r)
+		if in != noWord && (k != in && !unicode.IsMark(r) || in == chipWord) {
 			break
+		}
+		if !unicode.IsMark(r) || in == noWord {
+			in = k
 		}
 		at -= n
 	}
@@ -146,14 +183,14 @@ func (e *Editor) wordLeft() int {
 }
 
 func (e *Editor) wordRight() int {
-	at, in := e.at, false
+	at, in := e.at, noWord
 	for at < len(e.text) {
 		r, n := utf8.DecodeRuneInString(e.text[at:])
-		if wordRune(r) {
-			in = true
-		} else if in {
+		k := kindOf(r)
+		if in != noWord && (k != in && !unicode.IsMark(r) || in == chipWord) {
 			break
 		}
+		in = max(in, k)
 		at += n
 	}
 	return e.boundary(at)
