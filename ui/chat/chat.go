@@ -43,7 +43,7 @@ type View struct {
 	oldest    int64
 	run       run
 	calls     map[string]*toolBlock // by the id of their row
-	orphans   map[string]*toolBlock // results whose call is on an older page, by run and call id
+	orphans   map[string]*toolBlock // results whose call is on an older page, by callKey
 	tail      int                   // blocks that stay at the end: a retry, queued inputs
 	retry     *retryBlock
 	queued    []*queuedBlock

@@ -501,7 +501,7 @@ func stored() runtime.Snapshot {
 			{N: 12, Kind: llm.KindAssistant, RunID: "r3", Step: 1, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "calculator", Arguments: `{"expression":"1+1"}`}}},
 		},
 		Run: &run, Running: true,
-		Calls: []runtime.CallRow{{ID: "row1", RunID: "r3", CallID: "c1", Name: "calculator", Status: runtime.CallStarted, StartedAt: &t0}},
+		Calls: []runtime.CallRow{{ID: "row1", RunID: "r3", Step: 1, CallID: "c1", Name: "calculator", Status: runtime.CallStarted, StartedAt: &t0}},
 		Inbox: []runtime.InboxRow{{ID: "q", Text: "next one"}},
 	}
 }
@@ -548,13 +548,13 @@ func TestLoad(t *testing.T) {
 	// Its result is stored, and no message yet: it has ended, and well.
 	s.HeldBy, s.Calls[0].Status = 0, runtime.CallDone
 	result := trace.ToolResultData{ID: "row1", CallID: "c1", Tool: "calculator", Status: "done", OK: true, Summary: "it is two"}
-	v.Load(s, []trace.Event{{RunID: "r3", Data: result}})
+	v.Load(s, []trace.Event{{RunID: "r3", Step: 1, Data: result}})
 	if got := screen(v); !strings.Contains(got, "✓ calculator") || !strings.Contains(got, "it is two") {
 		t.Errorf("a result that is stored is not shown:\n%s", got)
 	}
 	// A result of the call that an edit replaced is not the new one's.
 	result.ID, s.Calls[0].Status = "row0", runtime.CallStarted
-	v.Load(s, []trace.Event{{RunID: "r3", Data: result}})
+	v.Load(s, []trace.Event{{RunID: "r3", Step: 1, Data: result}})
 	if got := screen(v); strings.Contains(got, "it is two") {
 		t.Errorf("the result of another row is shown:\n%s", got)
 	}

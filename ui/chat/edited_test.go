@@ -74,7 +74,7 @@ func TestEditedCallsAsStored(t *testing.T) {
 		}
 	}
 	v := newView(70, 12)
-	bad := runtime.MessageRow{N: 2, Kind: llm.KindAssistant, RunID: "r", ToolCalls: []llm.ToolCall{{ID: "a", Name: "save", Arguments: `{}`}}}
+	bad := runtime.MessageRow{N: 2, Kind: llm.KindAssistant, RunID: "r", Step: 1, ToolCalls: []llm.ToolCall{{ID: "a", Name: "save", Arguments: `{}`}}}
 	v.Load(runtime.Snapshot{Session: runtime.SessionRow{TurnCount: 1}, Messages: []runtime.MessageRow{rows[0], bad}}, []trace.Event{
 		{RunID: "r", Turn: 1, Step: 1, Data: trace.ToolCallData{ID: "x", CallID: "a", Tool: "save", Arguments: json.RawMessage(`{}`), RawArguments: `{"path":`, Status: "not_run"}},
 	})
@@ -89,8 +89,8 @@ func TestEditedCallWaitsAsStored(t *testing.T) {
 	s.Running = false
 	s.Messages[8].ToolCalls[0].Arguments = `{"expression":"1+1"}`
 	calls := []runtime.CallRow{
-		{ID: "row1", RunID: "r3", CallID: "c1", Name: "calculator", Arguments: `{"expression":"1+1"}`, Status: runtime.CallNotRun},
-		{ID: "row2", RunID: "r3", CallID: "c1", Reply: 1, Name: "calculator", Arguments: `{"expression":"2+2"}`, RawArguments: `{"expression":"1+1"}`, Status: runtime.CallWaiting},
+		{ID: "row1", RunID: "r3", Step: 1, CallID: "c1", Name: "calculator", Arguments: `{"expression":"1+1"}`, Status: runtime.CallNotRun},
+		{ID: "row2", RunID: "r3", Step: 1, CallID: "c1", Reply: 1, Name: "calculator", Arguments: `{"expression":"2+2"}`, RawArguments: `{"expression":"1+1"}`, Status: runtime.CallWaiting},
 	}
 	for _, order := range [][]runtime.CallRow{calls, {calls[1], calls[0]}} {
 		v := newView(70, 24)
@@ -98,6 +98,31 @@ func TestEditedCallWaitsAsStored(t *testing.T) {
 		v.Load(s, nil)
 		if got := screen(v); !strings.Contains(got, "? calculator    2+2") || strings.Contains(got, "not run") || strings.Contains(got, "1+1") {
 			t.Errorf("%s first:\n%s", order[0].ID, got)
+		}
+	}
+}
+
+// Servers count their ids from zero in every reply, and only those in the window are made unique: each call keeps its own result.
+func TestRepeatedCallIDs(t *testing.T) {
+	rows := []runtime.MessageRow{{N: 1, Kind: llm.KindUser, RunID: "r", Content: "go"}}
+	var events []trace.Event
+	for step, path := range []string{"first", "second"} {
+		args, row := `{"path":"`+path+`"}`, "row-"+path
+		rows = append(rows,
+			runtime.MessageRow{N: int64(len(rows) + 1), Kind: llm.KindAssistant, RunID: "r", Step: step + 1, ToolCalls: []llm.ToolCall{{ID: "call_0", Name: "save", Arguments: args}}},
+			runtime.MessageRow{N: int64(len(rows) + 2), Kind: llm.KindTool, RunID: "r", Step: step + 1, ToolCallID: "call_0", ToolName: "save", Content: `{"ok":true,"data":1}`})
+		events = append(events,
+			trace.Event{RunID: "r", Turn: 1, Step: step + 1, Data: trace.ToolCallData{ID: row, CallID: "call_0", Tool: "save", Arguments: json.RawMessage(args), Status: "started"}},
+			trace.Event{RunID: "r", Turn: 1, Step: step + 1, Data: trace.ToolResultData{ID: row, CallID: "call_0", Tool: "save", Status: "done", OK: true, Summary: "wrote " + path}})
+	}
+	for _, evs := range [][]trace.Event{events, nil} {
+		v := newView(70, 12)
+		v.Load(runtime.Snapshot{Session: runtime.SessionRow{TurnCount: 1}, Messages: rows}, evs)
+		got := screen(v)
+		for _, path := range []string{"first", "second"} {
+			if strings.Count(got, "✓ save          "+path) != 1 || evs != nil && !strings.Contains(got, "wrote "+path) {
+				t.Errorf("with %d events:\n%s", len(evs), got)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,13 +53,15 @@ func (v *View) Load(s runtime.Snapshot, events []trace.Event) {
 // resume takes up an unfinished run.
 func (v *View) resume(s runtime.Snapshot, b builder) {
 	v.run = run{id: s.Run.ID, turn: s.Run.Turn, step: s.Run.Step}
-	newest := map[string]int{} // by the provider's id: an edit makes another row
+	newest := map[string]int{} // an edit makes another row
 	for _, c := range s.Calls {
-		newest[c.CallID] = max(newest[c.CallID], c.Reply)
+		k := callKey(c.RunID, c.Step, c.CallID)
+		newest[k] = max(newest[k], c.Reply)
 	}
 	for _, c := range s.Calls {
-		t := b.byCall[c.RunID+" "+c.CallID]
-		if t == nil || c.Reply < newest[c.CallID] {
+		k := callKey(c.RunID, c.Step, c.CallID)
+		t := b.byCall[k]
+		if t == nil || c.Reply < newest[k] {
 			continue
 		}
 		t.at.Call, t.callID = c.ID, c.CallID
@@ -70,7 +73,7 @@ func (v *View) resume(s runtime.Snapshot, b builder) {
 		if c.StartedAt != nil {
 			at = *c.StartedAt
 		}
-		switch d, ok := b.facts.results[c.RunID+" "+c.CallID]; {
+		switch d, ok := b.facts.results[k]; {
 		case ok && d.ID == c.ID: // its result is stored; the model was not told yet
 			finishTool(t, d)
 		case s.Running || s.HeldBy != 0 || c.Status != runtime.CallStarted:
@@ -107,10 +110,15 @@ func (v *View) Prepend(rows []runtime.MessageRow) {
 type facts struct {
 	ends    map[string]trace.RunEndData
 	errors  map[string][]trace.ErrorData
-	results map[string]trace.ToolResultData // by run and call id
-	calls   map[string]string               // row ids of calls, by run and call id
-	asked   map[string]trace.ToolCallData   // what runs, or was not run, by run and call id
+	results map[string]trace.ToolResultData // by callKey
+	calls   map[string]string               // row ids of calls, by callKey
+	asked   map[string]trace.ToolCallData   // what runs, or was not run, by callKey
 	turns   map[string]int
+}
+
+// callKey names a call in what is stored: servers repeat their ids from step to step, and only those in the window are made unique.
+func callKey(run string, step int, call string) string {
+	return run + " " + strconv.Itoa(step) + " " + call
 }
 
 func (v *View) facts(events []trace.Event) facts {
@@ -127,14 +135,14 @@ func (v *View) facts(events []trace.Event) facts {
 				f.errors[e.RunID] = append(f.errors[e.RunID], d)
 			}
 		case trace.ToolCallData:
-			f.calls[e.RunID+" "+d.CallID], f.asked[e.RunID+" "+d.CallID] = d.ID, d
+			f.calls[callKey(e.RunID, e.Step, d.CallID)], f.asked[callKey(e.RunID, e.Step, d.CallID)] = d.ID, d
 		case trace.ApprovalData:
 			if d.Phase == "asked" { // again for arguments that the user changed
-				f.asked[e.RunID+" "+d.CallID] = trace.ToolCallData{ID: d.ID, Arguments: d.Arguments}
+				f.asked[callKey(e.RunID, e.Step, d.CallID)] = trace.ToolCallData{ID: d.ID, Arguments: d.Arguments}
 			}
 		case trace.ToolResultData:
-			f.results[e.RunID+" "+d.CallID] = d
-			f.calls[e.RunID+" "+d.CallID] = d.ID
+			f.results[callKey(e.RunID, e.Step, d.CallID)] = d
+			f.calls[callKey(e.RunID, e.Step, d.CallID)] = d.ID
 		}
 	}
 	return f
@@ -145,7 +153,7 @@ type builder struct {
 	view   *View
 	facts  facts
 	out    []block
-	byCall map[string]*toolBlock // by run and call id
+	byCall map[string]*toolBlock // by callKey
 	turn   int
 	runID  string
 	told   bool // an error of the run says what to do
@@ -195,7 +203,7 @@ func (b *builder) message(m runtime.MessageRow) {
 func (b *builder) ref(m runtime.MessageRow) Ref { return Ref{Turn: b.turn, Step: m.Step} }
 
 func (b *builder) call(m runtime.MessageRow, c llm.ToolCall) {
-	key := m.RunID + " " + c.ID
+	key := callKey(m.RunID, m.Step, c.ID)
 	if t := b.view.orphans[key]; t != nil && b.older {
 		// Its result stands at the beginning of the newer page already.
 		t.asked([]byte(c.Arguments))
@@ -220,7 +228,7 @@ func (b *builder) call(m runtime.MessageRow, c llm.ToolCall) {
 }
 
 func (b *builder) result(m runtime.MessageRow) {
-	key := m.RunID + " " + m.ToolCallID
+	key := callKey(m.RunID, m.Step, m.ToolCallID)
 	t := b.byCall[key]
 	if t == nil {
 		t = b.view.toolBlock(b.ref(m), m.ToolName, nil)
