@@ -62,7 +62,7 @@ func (s *Store) pruneOne(t *txn, user string, info runtime.SessionInfo) (message
 	if err != nil {
 		return 0, false, err
 	}
-	if row.UserID != user || row.Fence.Holder == s.holderID || micros(row.UpdatedAt) != micros(info.UpdatedAt) {
+	if row.UserID != user || row.Fence.Holder == s.holderID || micros(row.UpdatedAt) != micros(info.UpdatedAt) || row.NextN-1 != info.Messages {
 		return 0, false, nil
 	}
 	if err := s.heldElsewhere(row.ID, row.Fence.Holder); err != nil {

@@ -52,7 +52,7 @@ func (r *rig) names(t testing.TB) map[string]bool {
 // A pruned session leaves nothing behind; what is held, open as a tab, changed since or another user's stays.
 func TestPruneLeavesWhatIsInUse(t *testing.T) {
 	path := dbPath(t)
-	filled(t, path, 3, "bygone", "tab", "elsewhere", "own", "changed", "kept")
+	filled(t, path, 3, "bygone", "tab", "elsewhere", "own", "changed", "grown", "kept")
 	child := start(t, "hold", path, "elsewhere", 0)
 	child.do()
 	var word string
@@ -72,6 +72,11 @@ func TestPruneLeavesWhatIsInUse(t *testing.T) {
 	if err := r.ReleaseSession(ctx, "changed", row.Fence); err != nil {
 		t.Fatal(err)
 	}
+	for i := range list { // a row of the middle of a run, which may leave updated_at behind by a second
+		if list[i].ID == "grown" {
+			list[i].Messages--
+		}
+	}
 	var going []runtime.SessionInfo
 	for _, s := range list {
 		if s.ID != "kept" {
@@ -86,7 +91,7 @@ func TestPruneLeavesWhatIsInUse(t *testing.T) {
 	if n != 1 || m != 3 || err != nil {
 		t.Errorf("%d sessions, %d messages, %v", n, m, err)
 	}
-	diff(t, map[string]bool{"tab": true, "elsewhere": true, "own": true, "changed": true, "kept": true}, r.names(t))
+	diff(t, map[string]bool{"tab": true, "elsewhere": true, "own": true, "changed": true, "grown": true, "kept": true}, r.names(t))
 	for table, rows := range dump(t, r) {
 		for _, line := range rows {
 			if strings.Contains(line, "bygone") {
