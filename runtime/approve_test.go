@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -245,4 +246,41 @@ func TestApprovalGivenUp(t *testing.T) {
 		}
 	}
 	b.checkHistory("s")
+}
+
+// The rules of a session can be read and changed while a turn runs; what was not begun yet goes by the new ones.
+func TestRulesWhileATurnRuns(t *testing.T) {
+	b := newBed(t, scripted.Calls(scripted.Call{Name: "read", Args: `{"text":"slow","wait_ms":5000}`}, scripted.Call{Name: "fire", Args: `{"text":"b"}`}).When("go"), scripted.Text("fine"))
+	b.run(func(ctx context.Context) {
+		b.begin(ctx, "go", time.Second)
+		rule := func() runtime.Rule {
+			list, err := b.eng.Tools(ctx, "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, info := range list {
+				if info.Name == "fire" {
+					return info.Rule
+				}
+			}
+			t.Fatal("fire is not listed")
+			return ""
+		}
+		if got := rule(); got != runtime.RuleAuto {
+			t.Errorf("at first: %s", got)
+		}
+		b.set(ctx, runtime.Setting{ToolRule: &runtime.ToolRule{Tool: "fire", Rule: runtime.RuleDeny}})
+		if got := rule(); got != runtime.RuleDeny {
+			t.Errorf("then: %s", got)
+		}
+		if end := b.await(ctx, 0); end.State != "succeeded" {
+			t.Errorf("end = %+v", end)
+		}
+		if _, err := b.eng.Tools(ctx, "nope"); !errors.Is(err, runtime.ErrNotFound) {
+			t.Errorf("of no session: %v", err)
+		}
+	})
+	if len(b.ran) != 1 {
+		t.Errorf("ran %v", b.ran)
+	}
 }

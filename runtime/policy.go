@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -142,6 +143,18 @@ func (c ToolRule) in(v *settings) {
 	} else {
 		v.Tools[c.Tool] = c.Rule
 	}
+}
+
+// Tools implements Agent.
+func (e *Engine) Tools(ctx context.Context, id string) ([]ToolInfo, error) {
+	s, err := e.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.toolInfos(), nil
 }
 
 // toolInfos lists the tools with what holds for them here.

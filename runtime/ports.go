@@ -344,6 +344,8 @@ type Agent interface {
 	// Context shows what the session's next request would hold; while a turn runs only where it stands still before a model
 	// call.
 	Context(ctx context.Context, sessionID string) (ContextView, error)
+	// Tools lists the tools with what the session's rules say of them now, also while a turn runs.
+	Tools(ctx context.Context, sessionID string) ([]ToolInfo, error)
 	// Shutdown ends the engine: running runs are cancelled, or left to be resumed when leave is set.
 	Shutdown(ctx context.Context, leave bool) error
 }

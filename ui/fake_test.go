@@ -514,3 +514,8 @@ func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
 	}
 	return f.view, nil
 }
+
+func (f *fake) Tools(ctx context.Context, id string) ([]runtime.ToolInfo, error) {
+	v, err := f.Context(ctx, id)
+	return v.Tools, err
+}

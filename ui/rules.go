@@ -27,8 +27,8 @@ func (e *env) tools(id string, change *runtime.ToolRule) tea.Cmd {
 				return toolsMsg{id: id, change: true, err: err}
 			}
 		}
-		v, err := e.opts.Agent.Context(e.ctx, id)
-		return toolsMsg{id: id, change: change != nil, list: v.Tools, err: err}
+		list, err := e.opts.Agent.Tools(e.ctx, id)
+		return toolsMsg{id: id, change: change != nil, list: list, err: err}
 	}
 }
 
@@ -37,8 +37,10 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 	picker, open := p.dialog.(*dialog.Picker)
 	open = open && picker.Kind() == kindTools
 	switch {
+	case msg.err != nil && msg.change:
+		return p.tell(theme.Error, "the rule is not changed: "+msg.err.Error())
 	case msg.err != nil:
-		return p.tell(theme.Text, "the rules of tools can be changed between turns: "+msg.err.Error())
+		return p.tell(theme.Error, "the rules of tools cannot be read: "+msg.err.Error())
 	case !open && (msg.change || p.dialog != nil):
 		return nil // closed meanwhile
 	}

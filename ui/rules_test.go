@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,4 +101,16 @@ func TestTheRulesOfTools(t *testing.T) {
 	}
 	p.press("esc")
 	p.leave()
+}
+
+// What could not be done is said for what it is.
+func TestRulesThatFail(t *testing.T) {
+	for change, want := range map[bool]string{true: "the rule is not changed: disk", false: "the rules of tools cannot be read: disk"} {
+		d := newDriver(t, 120, 30)
+		d.send(toolsMsg{id: d.id(), change: change, err: errors.New("disk")})
+		d.settle()
+		if got := d.status(); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
