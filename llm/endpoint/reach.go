@@ -16,7 +16,7 @@ import (
 )
 
 // Reach asks the endpoint for its list of models, as a sign of life, and says in one line what answered and how the model is
-// spoken to. That there is no list is no failure, unless what answered may be something else. Neither that nor an error holds the key or what a URL may hide.
+// spoken to. That there is no list is no failure where replies are made. Neither that nor an error holds the key or what a URL may hide.
 func Reach(ctx context.Context, wire openai.Config, model string) (string, error) {
 	d := Describe(wire, model)
 	text, err := reach(ctx, wire)
@@ -107,11 +107,25 @@ func reach(ctx context.Context, wire openai.Config) (string, error) {
 	case e.Kind == llm.ErrAuth:
 		return "", fmt.Errorf("%s refused the key (HTTP %d)", client.Host(), e.Status)
 	case e.Kind != llm.ErrProtocol && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed):
-		text := fmt.Sprintf("%s answers, but lists no models (HTTP %d)", client.Host(), e.Status)
-		if e.Hint != "" {
-			return "", errors.New(text + "; " + e.Hint) // most likely it has one elsewhere
-		}
-		return text, nil // some have no list, and no other path may be tried without a cost
+		return listless(ctx, client, e)
 	}
 	return "", e
+}
+
+// listless tells a server that has no list of models from a path at which there is nothing.
+func listless(ctx context.Context, client *openai.Client, e *llm.Error) (string, error) {
+	text := fmt.Sprintf("%s answers, but lists no models (HTTP %d)", client.Host(), e.Status)
+	there, err := client.Replies(ctx)
+	var refused *llm.Error
+	switch {
+	case there:
+		return text, nil
+	case errors.As(err, &refused) && refused.Kind == llm.ErrAuth:
+		return "", fmt.Errorf("%s refused the key (HTTP %d)", client.Host(), refused.Status)
+	case err != nil:
+		return "", fmt.Errorf("%s; asked for a reply: %w", text, err)
+	case e.Hint != "":
+		return "", errors.New(text + "; " + e.Hint)
+	}
+	return "", errors.New(text + " and makes no replies there; the path of the base URL may be wrong")
 }

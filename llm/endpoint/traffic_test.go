@@ -31,8 +31,6 @@ func TestReachTells(t *testing.T) {
 		{llmtest.Page(302, "text/html", "<a>login</a>").Header("Location", "https://login.example/in?k=sk-marked"), "HTTP 302: the server redirects to https://login.example/in?k=***; set the base URL", true},
 		{llmtest.Page(200, "application/json", `{"status":"ok"}`), "the answer is no list of models", true},
 		{llmtest.Refuse(401, ""), "refused the key (HTTP 401)", true},
-		{llmtest.Refuse(404, ""), "answers, but lists no models (HTTP 404)", false},
-		{llmtest.Refuse(405, `{"detail":"Method Not Allowed"}`), "answers, but lists no models (HTTP 405)", false},
 		{llmtest.Page(404, "text/plain", "404 page not found"), "HTTP 404: the answer is no list of models: 404 page not found", true},
 		{llmtest.Page(405, "text/html", "<html><h1>405</h1><p>sk-marked</p></html>"), "HTTP 405: the answer is no list of models: 405", true},
 		{llmtest.Page(404, "text/plain", ""), "HTTP 404: the answer is no list of models: not found", true},
@@ -42,6 +40,39 @@ func TestReachTells(t *testing.T) {
 		got, err := Reach(t.Context(), wire, "m")
 		if err != nil {
 			got = err.Error()
+		}
+		if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Contains(got, "sk-marked") {
+			t.Errorf("%q, %v, want %q", got, err, c.want)
+		}
+	}
+	// Whether a server has no list or there is nothing at that path, a request without messages tells.
+	for _, c := range []struct {
+		list, reply llmtest.Reply
+		want        string
+		fails       bool
+	}{
+		{llmtest.Refuse(404, ""), llmtest.Refuse(400, `{"error":{"message":"messages is required"}}`), "answers, but lists no models (HTTP 404); profile ", false},
+		{llmtest.Refuse(405, `{"detail":"Method Not Allowed"}`), llmtest.Refuse(422, `{"detail":[{"msg":"Field required"}]}`), "answers, but lists no models (HTTP 405); profile ", false},
+		{llmtest.Refuse(404, ""), llmtest.Refuse(429, ""), "answers, but lists no models (HTTP 404); profile ", false},
+		{llmtest.Refuse(404, ""), llmtest.Page(200, "application/json", `{"error":{"message":"messages is required"}}`), "answers, but lists no models (HTTP 404); profile ", false},
+		{llmtest.Refuse(404, `{"detail":"Not Found"}`), llmtest.Refuse(404, `{"detail":"Not Found"}`), "lists no models (HTTP 404) and makes no replies there; the path of the base URL may be wrong", true},
+		{llmtest.Refuse(404, ""), llmtest.Refuse(405, `{"detail":"Method Not Allowed"}`), "makes no replies there", true},
+		{llmtest.Refuse(404, ""), llmtest.Page(404, "text/plain", "404 page not found"), "makes no replies there", true},
+		{llmtest.Refuse(404, ""), llmtest.Page(200, "text/html", "<html>sk-marked</html>"), "makes no replies there", true},
+		{llmtest.Refuse(404, ""), llmtest.Page(200, "application/json", `{"error":"Unexpected endpoint or method. (POST /chat/completions)"}`), "makes no replies there", true},
+		{llmtest.Refuse(404, ""), llmtest.Refuse(401, "sk-marked"), "refused the key (HTTP 401)", true},
+		{llmtest.Refuse(404, ""), llmtest.Refuse(502, "sk-marked"), "lists no models (HTTP 404); asked for a reply: 127.0.0.1:", true},
+		{llmtest.Refuse(404, ""), llmtest.Page(302, "text/html", "x").Header("Location", "https://login.example/?k=sk-marked"), "redirects to https://login.example/?k=***", true},
+	} {
+		server.SetModels(c.list)
+		server.Push(c.reply)
+		got, err := Reach(t.Context(), wire, "m")
+		if err != nil {
+			got = err.Error()
+		}
+		sent := server.Requests()
+		if last := sent[len(sent)-1]; string(last.Body) != "{}" {
+			t.Errorf("sent %s", last.Body)
 		}
 		if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Contains(got, "sk-marked") {
 			t.Errorf("%q, %v, want %q", got, err, c.want)

@@ -1,10 +1,53 @@
 package openai
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 
 	"vitrine/llm"
 )
+
+// Replies says whether replies are made at the base URL: a request without messages is refused there with other words than that there
+// is no such path. It costs nothing, since there is nothing to reply to. An error says that it could not be told.
+func (c *Client) Replies(ctx context.Context) (bool, error) {
+	if c.bad != nil {
+		return false, c.bad
+	}
+	x := c.begin(ctx, dialect{Profile: c.profiles.of("")})
+	defer x.end()
+	r, err := x.post("chat/completions", []byte("{}"))
+	if err != nil {
+		return false, x.fail(err)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return false, x.fail(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		body, err := io.ReadAll(io.LimitReader(x.alive(resp.Body), maxStray))
+		if body = bytes.TrimSpace(body); err != nil || len(body) == 0 || body[0] == '<' {
+			return false, nil // a page
+		}
+		f := parseFault(body)
+		return !f.told || f.err(0, c.clean).Kind != llm.ErrNotFound, nil
+	}
+	var refused *refusal
+	if err := x.refused(resp); !errors.As(err, &refused) {
+		return false, err
+	}
+	switch e := refused.what; {
+	case e.Kind == llm.ErrAuth, e.Status < 400, e.Status >= 500:
+		return false, e
+	case e.Kind == llm.ErrNotFound, e.Status == http.StatusMethodNotAllowed:
+		return false, nil
+	}
+	return true, nil
+}
 
 // listed is one entry of a server's list of models, with the names under which servers tell how long a context may be: OpenRouter,
 // vLLM, Groq, Mistral and LM Studio, llama.cpp.
