@@ -12,35 +12,63 @@ import (
 	"vitrine/ui/theme"
 )
 
-// dockRows draws what stands between the panes and the input: conditions, the question, the completion. The most
-// urgent is the lowest; when there is no room the upper ones go.
+// addRow puts a row into the dock.
+type addRow func(left []line.Span, right ...line.Span)
+
+// banner is one of the things that may stand between the panes and the input: conditions, the question, the completion. It adds no
+// row where there is nothing to tell.
+type banner struct {
+	name string
+	rows func(p *page, notices []Notice, add addRow)
+}
+
+// banners are all of them, the most urgent last, which is the lowest: when there is no room the upper ones go.
+func banners() []banner {
+	return []banner{
+		{"notice", (*page).noticeRows},
+		{"held", func(p *page, _ []Notice, add addRow) { p.heldRow(add) }},
+		{"unsaved", func(p *page, _ []Notice, add addRow) { p.unsavedRows(add) }},
+		{"storing", func(p *page, _ []Notice, add addRow) { p.storingRow(add) }},
+		{"question", func(p *page, _ []Notice, add addRow) { p.questionRows(add) }},
+		{"completion", func(p *page, _ []Notice, add addRow) { p.completionRows(add) }},
+	}
+}
+
+// dockRows draws the banners.
 func (p *page) dockRows(w int, notices []Notice) []string {
-	s := p.env.style
 	var rows []string
 	add := func(left []line.Span, right ...line.Span) {
-		rows = append(rows, s.Row(theme.OnRaised, w, left, right...))
+		rows = append(rows, p.env.style.Row(theme.OnRaised, w, left, right...))
 	}
+	for _, b := range banners() {
+		b.rows(p, notices, add)
+	}
+	return rows
+}
+
+// noticeRows tell of what the program as a whole has to say.
+func (p *page) noticeRows(notices []Notice, add addRow) {
+	s := p.env.style
 	for _, n := range notices {
 		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Say(theme.Text, s.Text(n.Text))})
 	}
-	if p.held != 0 {
-		p.heldRow(add)
+}
+
+// unsavedRows say that what is shown may not be saved.
+func (p *page) unsavedRows(add addRow) {
+	s, u := p.env.style, p.unsaved
+	if u == nil {
+		return
 	}
-	if u := p.unsaved; u != nil {
-		when, todo := againAt(u.Todo)
-		var right []line.Span
-		if when != "" {
-			right = append(right, line.Say(theme.Faint, "  "+s.Text(when)+" "))
-		}
-		add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Text(u.Message))+"  "), line.Say(theme.Text, s.Text(u.Why))}, right...)
-		if todo != "" {
-			add([]line.Span{line.Say(theme.Faint, "   "+s.Text(todo))})
-		}
+	when, todo := againAt(u.Todo)
+	var right []line.Span
+	if when != "" {
+		right = append(right, line.Say(theme.Faint, "  "+s.Text(when)+" "))
 	}
-	p.storingRow(add)
-	p.questionRows(add)
-	p.completionRows(add)
-	return rows
+	add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Text(u.Message))+"  "), line.Say(theme.Text, s.Text(u.Why))}, right...)
+	if todo != "" {
+		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(todo))})
+	}
 }
 
 // againAt takes when the next attempt comes off the front of what is told of it.

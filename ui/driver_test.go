@@ -3,8 +3,6 @@ package ui
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -15,8 +13,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"vitrine/runtime/clock"
 )
@@ -302,34 +298,6 @@ func (d *driver) straight(content string) {
 		if n := d.m.env.style.Metrics.Width(r); n > d.w || n < d.w && len(rows) == d.h {
 			d.t.Fatalf("row %d of %dx%d is %d wide: %q", y, d.w, d.h, n, r)
 		}
-	}
-}
-
-// golden compares the screen with a file, as the library draws it, and as our painter draws it over the golden screens before.
-func (d *driver) golden(name string) {
-	d.t.Helper()
-	d.paint()
-	golden(d.t, name, d.screen())
-}
-
-func golden(t testing.TB, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run with -update", err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n"), cmpopts.EquateEmpty()); diff != "" {
-		t.Fatalf("%s differs (-want +got):\n%s", path, diff)
 	}
 }
 

@@ -154,52 +154,6 @@ func (p *folding) faint(text string) bool {
 	return false
 }
 
-// The live view in the middle of each phase.
-func TestGoldenFold(t *testing.T) {
-	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}} {
-		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			name := func(phase string) string { return fmt.Sprintf("fold_%s_%dx%d", phase, size[0], size[1]) }
-			p := newFolding(t, filepath.Join(t.TempDir(), "sessions.db"), start, size[0], size[1], runtime.FoldAuto, false)
-			p.ask(firstWords)
-			p.ask(secondWords)
-			p.ask(thirdWords)
-			p.pass(8 * time.Second)
-			p.seesNot("COMMITTED")
-			p.slow.hold = clock.NewLatch(p.sim)
-			p.say(fourthWords)
-			p.until("FOLDING")
-			p.pass(130 * time.Millisecond)
-			p.golden(name("started"))
-			p.until("SUMMARISING")
-			p.pass(100 * time.Millisecond)
-			p.golden(name("summarising"))
-			p.until("MERGED")
-			p.golden(name("merged"))
-			p.slow.hold.Open()
-			p.until("COMMITTED")
-			p.pass(200 * time.Millisecond)
-			p.golden(name("committed"))
-			p.pass(8 * time.Second)
-			p.seesNot("COMMITTED")
-			p.golden(name("closed"))
-			p.press("tab")
-			for range 20 {
-				p.press("k")
-				if _, ok := p.m.page().columns.chat.Whole(); ok {
-					break
-				}
-			}
-			p.press("right")
-			p.golden(name("opened"))
-			p.press("left", "esc", "ctrl+x", "c")
-			p.pass(50 * time.Millisecond)
-			p.golden(name("context"))
-			p.press("esc")
-			p.leave()
-		})
-	}
-}
-
 // The question of a fold, answered each way.
 func TestFoldAsks(t *testing.T) {
 	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}} {
@@ -218,7 +172,6 @@ func TestFoldAsks(t *testing.T) {
 		}
 		p.press("backspace")
 		p.pass(time.Second)
-		p.golden(fmt.Sprintf("fold_asked_%dx%d", size[0], size[1]))
 		p.answer("v")
 		p.sees("MEMORY, before and after", "Never deploy after 15:00.")
 		p.press("esc")

@@ -104,8 +104,11 @@ func (p *page) there() (word string, waits bool) {
 }
 
 // heldRow says who holds the session, and what can be done.
-func (p *page) heldRow(add func([]line.Span, ...line.Span)) {
+func (p *page) heldRow(add addRow) {
 	s := p.env.style
+	if p.held == 0 {
+		return
+	}
 	head, fact, right := "READ ONLY  ", fmt.Sprintf("open in process %d", p.held), "followed live; Enter asks for it "
 	switch {
 	case p.free:

@@ -36,11 +36,8 @@ func (d *driver) paint() {
 	v := d.m.View()
 	frame := string(s.p.Frame(v))
 	_, _ = s.emu.WriteString(frame)
-	got, want := cellRows(s.w, s.h, s.emu.CellAt), fresh(v.Content, s.w, s.h, d.method)
-	for y := range want {
-		if got[y] != want[y] {
-			d.t.Fatalf("row %d is painted as\n%s\nand is\n%s\nafter %q", y, got[y], want[y], frame)
-		}
+	if bad := differs(repaint(v.Content, s.w, s.h, d.method), s.emu.CellAt); bad != "" {
+		d.t.Fatalf("%s\nafter %q", bad, frame)
 	}
 }
 

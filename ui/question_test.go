@@ -16,14 +16,6 @@ import (
 	"vitrine/trace"
 )
 
-// goldenSizes are those of the questions' golden screens.
-func goldenSizes() [][2]int { return [][2]int{{200, 50}, {80, 24}, {40, 12}} }
-
-const (
-	plainDiff   = " 12   replicas: 8\n 13 - window: \"15:00\"\n 13 + window: \"14:20\"\n 14 + freeze: friday\n"
-	chineseDiff = " 12   副本: 8\n 13 - 窗口: \"15:00\"\n 13 + 窗口: \"14:20，星期五之前\"\n"
-)
-
 // asked puts calls before the user.
 func (f *fake) asked(id string, ds ...trace.ApprovalData) {
 	f.mu.Lock()
@@ -50,61 +42,6 @@ func (f *fake) unknown(id string, calls ...runtime.CallRow) {
 	s.row.Title = "deploy plan"
 	s.run = &runtime.RunRow{ID: "r", SessionID: id, Turn: 4, Step: 2, State: runtime.StateReconciling, StartedAt: start.Add(-72 * time.Hour), Budget: fakeBudget()}
 	s.rows = calls
-}
-
-func TestGoldenQuestions(t *testing.T) {
-	input, write, deploy := "Move the window to 14:20, and freeze on Friday.", `{"path":"deploy/relay.yaml","content":"replicas: 8\nwindow: \"14:20\"\nfreeze: friday\n"}`, plainDiff
-	search := `{"query":"rollout duration relay","limit":3}`
-	for _, lang := range []string{"", "_chinese"} {
-		if lang != "" {
-			input, deploy = "把窗口改到 14:20，星期五冻结。", chineseDiff
-			write, search = `{"path":"部署/中继.yaml","content":"副本: 8\n窗口: \"14:20，星期五之前\"\n"}`, `{"query":"中继发布要多久？","limit":3}`
-		}
-		for name, show := range map[string]func(d *driver, id string){
-			"approve": func(d *driver, id string) {
-				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "write_file", Effect: string(tools.SideEffect), Arguments: json.RawMessage(write), Preview: deploy},
-					trace.ApprovalData{ID: "c2", Tool: "write_file", Effect: string(tools.SideEffect), Arguments: json.RawMessage(write)})
-			},
-			"debug_tool": func(d *driver, id string) {
-				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
-			},
-			"debug_model": func(d *driver, id string) {
-				d.f.paused(id, &trace.Pause{Step: 2, Model: "gpt-4o-mini", Messages: 7, New: 3, Tokens: 3112,
-					Last: &trace.StepDone{Step: 1, Calls: 3, Failed: 1, Tokens: 3278, ModelMS: 1900, FirstMS: 380}})
-			},
-			"debug_edit": func(d *driver, id string) {
-				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
-				d.pass(time.Second)
-				d.answer("e")
-				d.press("ctrl+end", "backspace", "enter")
-			},
-			"debug_until": func(d *driver, id string) {
-				d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "search_mock", Effect: string(tools.ReadOnly), Arguments: json.RawMessage(search), Cause: causeBreak})
-				d.pass(time.Second)
-				d.answer("u")
-			},
-		} {
-			for _, s := range goldenSizes() {
-				d := newDriver(t, s[0], s[1], func(o *Options, f *fake) { f.session("s").brk = runtime.Break{Next: true}; o.Session = "s" })
-				d.frames = d.straight
-				d.enter(input)
-				d.f.stream(d.id(), "I look first. 我先看看。")
-				show(d, d.id())
-				d.pass(time.Second)
-				d.golden(fmt.Sprintf("ask_%s%s_%dx%d", name, lang, s[0], s[1]))
-			}
-		}
-		for _, s := range goldenSizes() {
-			d := newDriver(t, s[0], s[1], func(o *Options, f *fake) {
-				f.unknown("s", runtime.CallRow{ID: "c1", RunID: "r", Name: "write_file", Arguments: write, Effect: tools.SideEffect, Status: runtime.CallStarted},
-					runtime.CallRow{ID: "c2", RunID: "r", Name: "write_file", Arguments: write, Effect: tools.SideEffect, Status: runtime.CallStarted})
-				o.Session = "s"
-			})
-			d.frames = d.straight
-			d.pass(time.Second)
-			d.golden(fmt.Sprintf("ask_outcome%s_%dx%d", lang, s[0], s[1]))
-		}
-	}
 }
 
 // After a crash between two words the first one is not asked for again, and they go together.
