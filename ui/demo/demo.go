@@ -3,7 +3,7 @@
 //
 // A Driver stands where Bubble Tea stands for a person. It calls Init, Update and View of the root model itself, runs the
 // commands as participants of a simulated clock, hands their messages back in order, draws frames through the
-// painter of the program (ui/paint), and feeds the bytes to a terminal emulator (terminal.go), which counts wide
+// painter of the program (ui/paint), and feeds the bytes to a terminal emulator (ui/emulator), which counts wide
 // clusters as whole graphemes or code point by code point. What a terminal would show is a Screen. Time goes by only in
 // Advance, Wait and the calls that type; so an hour of a session plays in a moment.
 package demo
@@ -21,6 +21,7 @@ import (
 
 	"vitrine/runtime/clock"
 	"vitrine/ui"
+	"vitrine/ui/emulator"
 	"vitrine/ui/paint"
 )
 
@@ -51,7 +52,7 @@ type Driver struct {
 	clk   *clock.Sim
 	model *ui.Model
 	paint *paint.Painter
-	term  *terminal
+	term  *emulator.Terminal
 	frame time.Time // when the last frame was painted
 	count int       // of the frames painted so far
 
@@ -76,7 +77,7 @@ func New(cfg Config) *Driver {
 	}
 	d := &Driver{
 		cfg: cfg, clk: cfg.Clock, model: ui.New(cfg.Options),
-		paint: painterOf(cfg.Profile, method), term: newTerminal(cfg.Width, cfg.Height, method),
+		paint: painterOf(cfg.Profile, method), term: emulator.New(cfg.Width, cfg.Height, method),
 	}
 	start := []tea.Msg{tea.WindowSizeMsg{Width: cfg.Width, Height: cfg.Height}, tea.ColorProfileMsg{Profile: cfg.Profile}}
 	if cfg.Grapheme {
@@ -108,7 +109,7 @@ func (d *Driver) Send(msgs ...tea.Msg) {
 
 // Resize changes the terminal's size; one below 1x1 reaches the screen only, since no terminal has it.
 func (d *Driver) Resize(w, h int) {
-	d.term.resize(w, h)
+	d.term.Resize(w, h)
 	d.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
@@ -206,17 +207,17 @@ func (e *TimeoutError) Error() string {
 }
 
 // Screen is what the terminal shows. It is safe for concurrent use.
-func (d *Driver) Screen() Screen { return d.term.screen() }
+func (d *Driver) Screen() Screen { return d.term.Screen() }
 
 // Repaint is what a terminal of the same size would show if the frame of now were painted on it from nothing.
 func (d *Driver) Repaint() Screen {
-	w, h := d.term.size()
+	w, h := d.term.Size()
 	method := d.paint.Method()
-	t := newTerminal(w, h, method)
+	t := emulator.New(w, h, method)
 	p := painterOf(d.cfg.Profile, method)
 	p.Resize(w, h)
-	t.write(string(p.Frame(d.model.View())))
-	return t.screen()
+	t.Write(string(p.Frame(d.model.View())))
+	return t.Screen()
 }
 
 // View is the frame of now as the screen made it: styled rows, joined by line feeds.
@@ -280,7 +281,7 @@ func (d *Driver) settle() {
 		d.frame = d.clk.Now()
 		d.count++
 		out := string(d.paint.Frame(d.model.View()))
-		d.term.write(out)
+		d.term.Write(out)
 		if d.cfg.Output != nil && out != "" {
 			d.cfg.Output(d.frame, out)
 		}

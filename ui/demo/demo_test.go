@@ -22,6 +22,7 @@ import (
 	"vitrine/tools"
 	"vitrine/trace"
 	"vitrine/ui"
+	"vitrine/ui/emulator"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -148,9 +149,9 @@ func TestFramesAreCounted(t *testing.T) {
 			t.Errorf("frame %d comes %v after the one before", i, gap)
 		}
 	}
-	again := newTerminal(120, 30, ansi.WcWidth)
-	again.write(all.String())
-	if diff := again.screen().Diff(d.Screen()); diff != "" {
+	again := emulator.New(120, 30, ansi.WcWidth)
+	again.Write(all.String())
+	if diff := again.Screen().Diff(d.Screen()); diff != "" {
 		t.Error(diff)
 	}
 	if diff := d.Repaint().Diff(d.Screen()); diff != "" {
@@ -209,70 +210,6 @@ func TestLook(t *testing.T) {
 		if bg := d.Screen().Style(3, 6).Bg; c.light && bg == nil {
 			t.Error("no background")
 		}
-	}
-}
-
-// A terminal that counts code points gives a family three places, a flag two, and a heart one.
-func TestCodePoints(t *testing.T) {
-	for _, c := range []struct {
-		text       string
-		grapheme   int
-		codePoints int
-	}{
-		{"abc", 3, 3}, {"部署", 4, 4}, {"e\u0301", 1, 1}, {"👨\u200d👩\u200d👧", 2, 6}, {"❤\ufe0f", 2, 1}, {"🇩🇪", 2, 2}, {"💅🏻", 2, 4}, {"한글", 4, 4},
-	} {
-		for method, want := range map[ansi.Method]int{ansi.GraphemeWidth: c.grapheme, ansi.WcWidth: c.codePoints} {
-			term := newTerminal(20, 2, method)
-			term.write(c.text + "|")
-			s := term.screen()
-			x, _, ok := s.Find("|")
-			if !ok || x != want || x != method.StringWidth(c.text) {
-				t.Errorf("%q takes %d places, not %d, where method is %v: %q", c.text, x, want, method, s.Row(0))
-			}
-		}
-	}
-}
-
-func TestScreen(t *testing.T) {
-	term := newTerminal(10, 3, ansi.GraphemeWidth)
-	term.write("部署 x\r\n\x1b[1mbold\x1b[m\x1b]2;在 title\a\x1b]2;no end 在")
-	s := term.screen()
-	if s.Row(0) != "部署 x" || s.Text(0, 4, 0) != "部署" || s.Text(4, 7, 0) != " x " || s.Cell(0, 0) != "部" || s.Cell(1, 0) != "" || s.Cell(99, 0) != "" || s.Cell(0, -1) != "" {
-		t.Errorf("%q %q", s.Row(0), s.Cell(1, 0))
-	}
-	if x, y, ok := s.Find("x"); !ok || x != 5 || y != 0 {
-		t.Errorf("x is at %d,%d %v", x, y, ok)
-	}
-	if x, _, ok := s.Find("署"); !ok || x != 2 {
-		t.Errorf("署 is at %d", x)
-	}
-	if s.Style(0, 1).Attrs == 0 || s.Style(0, 0).Attrs != 0 || s.Style(0, 99).Attrs != 0 {
-		t.Error("the style of a cell is wrong")
-	}
-	if s.String() != "部署 x\nbold\n\n" {
-		t.Errorf("%q", s.String())
-	}
-	term.write("\x1b[?25l")
-	if _, _, ok := term.screen().Cursor(); ok {
-		t.Error("a hidden cursor has a place")
-	}
-	other := newTerminal(10, 3, ansi.GraphemeWidth)
-	other.write("部署 y\r\n\x1b[1mbold")
-	if d := s.Diff(other.screen()); !strings.Contains(d, "column 5 of row 0") {
-		t.Errorf("%q", d)
-	}
-	if d := s.Diff(newTerminal(9, 3, ansi.GraphemeWidth).screen()); d != "the sizes differ" {
-		t.Errorf("%q", d)
-	}
-	// The colour of nothing is not seen, its background is.
-	a, b := newTerminal(4, 1, ansi.GraphemeWidth), newTerminal(4, 1, ansi.GraphemeWidth)
-	a.write("\x1b[31m    \x1b[m")
-	if d := a.screen().Diff(b.screen()); d != "" {
-		t.Errorf("%q", d)
-	}
-	b.write("\x1b[41m    \x1b[m")
-	if d := a.screen().Diff(b.screen()); d == "" {
-		t.Error("a background is not seen")
 	}
 }
 

@@ -1,7 +1,10 @@
-package demo
+// Package emulator is a terminal without a window: bytes go in, and a Screen of cells comes out. It counts wide clusters as whole
+// graphemes or code point by code point, as terminals of both kinds do.
+package emulator
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -11,41 +14,60 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// terminal is an emulator. Nothing answers a query that it would get; the painter sends none.
-type terminal struct {
+// Terminal is an emulator. What a program asks of it is not answered. It is safe for concurrent use.
+type Terminal struct {
 	mu     sync.Mutex
 	emu    *vt.Emulator
 	method ansi.Method
 }
 
-func newTerminal(w, h int, method ansi.Method) *terminal {
-	return &terminal{emu: vt.NewEmulator(max(w, 1), max(h, 1)), method: method}
+// keptRows is how many rows that scrolled away are kept; nobody reads them.
+const keptRows = 1
+
+// New makes an empty terminal of at least one cell.
+func New(w, h int, method ansi.Method) *Terminal {
+	emu := vt.NewEmulator(max(w, 1), max(h, 1))
+	emu.SetScrollbackSize(keptRows)
+	if answers, ok := emu.InputPipe().(io.Closer); ok {
+		_ = answers.Close() // an answer that nobody reads would block the one who writes
+	}
+	return &Terminal{emu: emu, method: method}
 }
 
-func (t *terminal) write(s string) {
+// SetMethod says how cells are counted from here on.
+func (t *Terminal) SetMethod(method ansi.Method) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.method = method
+}
+
+// Write shows what a program writes: whole sequences and characters.
+func (t *Terminal) Write(s string) {
 	s = untitled(s)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.method != ansi.GraphemeWidth {
 		s = codePoints(s)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	_, _ = t.emu.Write([]byte(s)) // it fails only when it is closed
 }
 
-func (t *terminal) resize(w, h int) {
+// Resize changes the size in cells; the least is 1x1.
+func (t *Terminal) Resize(w, h int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.emu.Resize(max(w, 1), max(h, 1))
 }
 
-func (t *terminal) size() (w, h int) {
+// Size is the width and height in cells.
+func (t *Terminal) Size() (w, h int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.emu.Width(), t.emu.Height()
 }
 
-// screen copies what the terminal shows.
-func (t *terminal) screen() Screen {
+// Screen copies what the terminal shows.
+func (t *Terminal) Screen() Screen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := Screen{w: t.emu.Width(), h: t.emu.Height()}
