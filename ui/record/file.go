@@ -1,0 +1,170 @@
+package record
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// draft is a file that is written beside its place and takes it when it is complete. Until then what stands there stays.
+type draft struct {
+	path string // as the user named it
+	to   string // the same without links
+	file *os.File
+	buf  *bufio.Writer
+}
+
+// newDraft begins a file. The error names the path and the cause.
+func newDraft(path string) (*draft, error) {
+	d := &draft{path: path, to: path}
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		d.to = to
+	}
+	switch info, err := os.Stat(d.to); {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("write %s: it is no file", path)
+	case err == nil:
+		f, err := os.OpenFile(d.to, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, failed(path, err)
+		}
+		_ = f.Close() // nothing was written
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, failed(path, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(d.to), "."+filepath.Base(d.to)+"-*.part")
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	d.file, d.buf = f, bufio.NewWriterSize(f, 64<<10)
+	return d, nil
+}
+
+// failed names the file as the user did, and the cause alone.
+func failed(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
+}
+
+func (d *draft) Write(p []byte) (int, error) {
+	n, err := d.buf.Write(p)
+	if err != nil {
+		err = failed(d.path, err)
+	}
+	return n, err
+}
+
+// flush brings all that was written into the file.
+func (d *draft) flush() error {
+	if err := d.buf.Flush(); err != nil {
+		return failed(d.path, err)
+	}
+	return nil
+}
+
+// finish closes the file, complete on the disk; it has not taken its place yet.
+func (d *draft) finish() error {
+	err := d.flush()
+	if err == nil {
+		if e := d.file.Sync(); e != nil {
+			err = failed(d.path, e)
+		}
+	}
+	if e := d.file.Close(); err == nil && e != nil && !errors.Is(e, os.ErrClosed) {
+		err = failed(d.path, e)
+	}
+	return err
+}
+
+// place gives the file its name.
+func (d *draft) place() error {
+	if err := os.Rename(d.file.Name(), d.to); err != nil {
+		return failed(d.path, err)
+	}
+	return nil
+}
+
+// drop leaves nothing behind. It may be called after place.
+func (d *draft) drop() {
+	_ = d.file.Close()           // it may be closed
+	_ = os.Remove(d.file.Name()) // it may have its place
+}
+
+// writeFile makes a file by a function, complete or not at all.
+func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
+	d, err := newDraft(path)
+	if err != nil {
+		return err
+	}
+	defer d.drop()
+	if err := write(d); err != nil {
+		return err
+	}
+	if err := d.finish(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return d.place()
+}
+
+// growing is a file that is read, perhaps, after the program was killed: each line is written at once, and a part of one is taken
+// back.
+type growing struct {
+	path string
+	file *os.File
+	size int64
+	err  error // the first one; nothing is written after it
+}
+
+// newGrowing makes a file that was not there.
+func newGrowing(path string) (*growing, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, failed(path, err)
+	}
+	return &growing{path: path, file: f}, nil
+}
+
+// Write takes whole lines.
+func (g *growing) Write(p []byte) (int, error) {
+	if g.err != nil {
+		return 0, g.err
+	}
+	n, err := g.file.Write(p)
+	if err != nil {
+		g.err = failed(g.path, err)
+		if n > 0 {
+			_ = g.file.Truncate(g.size) // a reader leaves a last line out that is not whole
+		}
+		return 0, g.err
+	}
+	g.size += int64(n)
+	return n, nil
+}
+
+func (g *growing) close() error {
+	err := g.err
+	if err == nil {
+		if e := g.file.Sync(); e != nil {
+			err = failed(g.path, e)
+		}
+	}
+	if e := g.file.Close(); err == nil && e != nil {
+		err = failed(g.path, e)
+	}
+	return err
+}
+
+// oneLine is text of an error or a title in one row.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
