@@ -248,9 +248,9 @@ func (v *View) Rows() []string {
 	done, all := v.Counts()
 	count := ""
 	if all > 0 {
-		count = fmt.Sprintf("%d of %d", done, all)
+		count = v.th.T("%d of %d", done, all)
 	}
-	rows = append(rows, v.title("TODOS", count), v.blank())
+	rows = append(rows, v.title(v.th.T("TODOS"), count), v.blank())
 	rows = append(rows, body[v.offset:]...)
 	for len(rows) < v.h {
 		rows = append(rows, v.blank())
@@ -314,12 +314,12 @@ func (v *View) body() (rows []string, at []int) {
 		}
 	}
 	if len(v.todos) == 0 {
-		rows = append(rows, v.fact("none yet", "", theme.Faint))
+		rows = append(rows, v.fact(v.th.T("none yet"), "", theme.Faint))
 	}
 	rows = append(rows, v.pinRows()...)
-	rows = append(rows, v.blank(), v.title("SESSION", ""), v.blank(), v.fact("turns", fmt.Sprint(v.turns), theme.Text))
+	rows = append(rows, v.blank(), v.title(v.th.T("SESSION"), ""), v.blank(), v.fact(v.th.T("turns"), fmt.Sprint(v.turns), theme.Text))
 	if len(v.folds) > 0 {
-		rows = append(rows, v.fact("folds", fmt.Sprint(len(v.folds)), theme.Text))
+		rows = append(rows, v.fact(v.th.T("folds"), fmt.Sprint(len(v.folds)), theme.Text))
 	}
 	return append(rows, v.usedRows()...), at
 }
@@ -339,13 +339,13 @@ func (v *View) usedRows() []string {
 		return theme.Tokens(n, v.used.Estimated)
 	}
 	rows := []string{
-		v.fact("tokens in", known(v.used.Prompt), theme.Text), v.fact("  cached", part(v.used.Cached), theme.Text),
-		v.fact("tokens out", known(v.used.Completion), theme.Text),
+		v.fact(v.th.T("tokens in"), known(v.used.Prompt), theme.Text), v.fact(v.th.T("  cached"), part(v.used.Cached), theme.Text),
+		v.fact(v.th.T("tokens out"), known(v.used.Completion), theme.Text),
 	}
 	if v.used.Reasoning != nil {
-		rows = append(rows, v.fact("  reasoning", part(v.used.Reasoning), theme.Text))
+		rows = append(rows, v.fact(v.th.T("  reasoning"), part(v.used.Reasoning), theme.Text))
 	}
-	return append(rows, v.fact("cost", theme.Money(v.used.Cost), theme.Text))
+	return append(rows, v.fact(v.th.T("cost"), theme.Money(v.used.Cost), theme.Text))
 }
 
 // pinRows lists what no fold loses.
@@ -353,7 +353,7 @@ func (v *View) pinRows() []string {
 	if len(v.pins) == 0 {
 		return nil
 	}
-	rows := []string{v.blank(), v.title("PINS", fmt.Sprint(len(v.pins))), v.blank()}
+	rows := []string{v.blank(), v.title(v.th.T("PINS"), fmt.Sprint(len(v.pins))), v.blank()}
 	for _, p := range v.pins {
 		for i, text := range v.wrap(p.Text) {
 			lead := v.m.Fit(v.th.Glyphs.Pin, min(1, max(0, v.w-1)))
@@ -363,7 +363,7 @@ func (v *View) pinRows() []string {
 			rows = append(rows, v.cell(" ", theme.Text, false)+v.text(lead, theme.Text, false)+v.text(v.m.Fit(" "+text, max(0, v.w-2)), theme.Text, false))
 		}
 		if p.Turn > 0 {
-			rows = append(rows, v.fact(fmt.Sprintf("  turn %d", p.Turn), "", theme.Faint))
+			rows = append(rows, v.fact(v.th.T("  turn %d", p.Turn), "", theme.Faint))
 		}
 	}
 	return rows

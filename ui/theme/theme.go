@@ -9,6 +9,7 @@ package theme
 import (
 	"image/color"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -123,6 +124,23 @@ func (t *Theme) Ground(g Bg) color.Color { return t.bg[g] }
 
 // Lang is the language of texts.
 func (t *Theme) Lang() words.Lang { return t.opts.Lang }
+
+// T is one of our texts in the screen's language; see package words.
+func (t *Theme) T(text words.Text, args ...any) string { return t.opts.Lang.T(text, args...) }
+
+// N is one of our texts in the singular or the plural.
+func (t *Theme) N(n int, one words.One, many words.Text, args ...any) string {
+	return t.opts.Lang.N(n, one, many, args...)
+}
+
+// Tell is a text of another part of the program in the screen's language.
+func (t *Theme) Tell(text string) string { return t.opts.Lang.Tell(text) }
+
+// Duration writes how long something took.
+func (t *Theme) Duration(d time.Duration) string { return t.opts.Lang.Duration(d) }
+
+// Ago writes how long ago something was.
+func (t *Theme) Ago(d time.Duration) string { return t.opts.Lang.Ago(d) }
 
 // Reduced says that nothing should move.
 func (t *Theme) Reduced() bool { return t.opts.Reduced }

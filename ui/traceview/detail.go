@@ -9,6 +9,7 @@ import (
 	"vitrine/trace"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // The facts below the tree take this many rows, when the pane is at least that high.
@@ -35,10 +36,10 @@ func (v *View) detail(at, h int) []string {
 		title, facts := v.facts(n)
 		hint := ""
 		if len(n.Events) > 0 {
-			hint = "Enter: JSON"
+			hint = v.th.T("Enter: JSON")
 		}
 		if v.RunningCall() != "" {
-			hint = "x: stop it   " + hint
+			hint = v.th.T("x: stop it") + "   " + hint
 		}
 		rows = append(rows, v.detailTitle(title, hint))
 		for _, f := range facts {
@@ -53,11 +54,11 @@ func (v *View) detail(at, h int) []string {
 
 func (v *View) detailTitle(title, hint string) string {
 	room := max(0, v.w-2)
-	if len(hint)+10 > room {
+	if v.m.Width(hint)+10 > room {
 		hint = ""
 	}
 	return v.text(v.m.Fit(" ", min(1, v.w)), theme.Text, false) +
-		v.text(v.m.Fit(v.m.Safe(title), room-len(hint)), theme.Strong, true) +
+		v.text(v.m.Fit(v.m.Safe(title), room-v.m.Width(hint)), theme.Strong, true) +
 		v.text(hint, theme.Faint, false) + v.text(paint.Spaces(v.w-1-room), theme.Text, false)
 }
 
@@ -92,28 +93,28 @@ func (v *View) detailFact(f fact) []string {
 func (v *View) facts(n *trace.Node) (string, []fact) {
 	switch n.Kind {
 	case trace.KindModel:
-		return fmt.Sprintf("MODEL CALL  step %d", n.Step), v.modelFacts(n)
+		return v.th.T("MODEL CALL  step %d", n.Step), v.modelFacts(n)
 	case trace.KindTool:
-		return "TOOL CALL  " + paint.CleanLine(n.Title), v.toolFacts(n)
+		return v.th.T("TOOL CALL  %s", paint.CleanLine(n.Title)), v.toolFacts(n)
 	case trace.KindRun:
-		return strings.ToUpper(n.Title), v.runFacts(n)
+		return strings.ToUpper(v.th.Tell(n.Title)), v.runFacts(n)
 	case trace.KindFold:
-		title := "FOLD"
+		title := v.th.T("FOLD")
 		if takenBack(n) {
-			title = "FOLD UNDONE"
+			title = v.th.T("FOLD UNDONE")
 		}
 		return title, v.foldFacts(n)
 	}
 	facts := []fact{}
-	add(&facts, "state", string(n.Status))
-	add(&facts, "what", n.Detail)
-	add(&facts, "outcome", n.Outcome)
-	return strings.ToUpper(paint.CleanLine(n.Title)), facts
+	v.put(&facts, "state", v.th.Tell(string(n.Status)))
+	v.put(&facts, "what", v.th.Tell(n.Detail))
+	v.put(&facts, "outcome", v.th.Tell(n.Outcome))
+	return strings.ToUpper(v.th.Tell(paint.CleanLine(n.Title))), facts
 }
 
-func add(facts *[]fact, name, value string) {
+func (v *View) put(facts *[]fact, name words.Text, value string) {
 	if value != "" {
-		*facts = append(*facts, fact{name, value})
+		*facts = append(*facts, fact{v.th.T(name), value})
 	}
 }
 
@@ -121,17 +122,17 @@ func add(facts *[]fact, name, value string) {
 func (v *View) modelFacts(n *trace.Node) []fact {
 	var facts []fact
 	if n.Status == trace.Failed {
-		add(&facts, "error", n.Outcome)
+		v.put(&facts, "error", v.th.Tell(n.Outcome))
 	}
 	if t := n.Tokens; t.Prompt > 0 {
 		cached := ""
 		if t.Cached > 0 {
 			cached = theme.Count(t.Cached)
 		}
-		v.addPair(&facts, "sent", approx(t)+theme.Count(t.Prompt)+" tokens", "cached", cached, " tokens", " cached")
+		v.addPair(&facts, "sent", v.th.T("%s tokens", approx(t)+theme.Count(t.Prompt)), "cached", cached, "%s tokens", "%s cached")
 	}
 	if !n.FirstToken.IsZero() {
-		add(&facts, "first token", theme.Duration(n.FirstToken.Sub(n.Start)))
+		v.put(&facts, "first token", v.th.Duration(n.FirstToken.Sub(n.Start)))
 	}
 	if t := n.Tokens; t.Completion > 0 {
 		end := n.End
@@ -142,40 +143,40 @@ func (v *View) modelFacts(n *trace.Node) []fact {
 		if d := end.Sub(n.FirstToken); !n.FirstToken.IsZero() && d > 50*time.Millisecond {
 			speed = fmt.Sprintf("%.0f", float64(t.Completion)/d.Seconds())
 		}
-		v.addPair(&facts, "received", approx(t)+theme.Count(t.Completion)+" tokens", "speed", speed, " a second", " a second")
+		v.addPair(&facts, "received", v.th.T("%s tokens", approx(t)+theme.Count(t.Completion)), "speed", speed, "%s a second", "%s a second")
 	}
 	if n.Tokens.Reasoning > 0 {
-		add(&facts, "reasoning", theme.Count(n.Tokens.Reasoning)+" tokens")
+		v.put(&facts, "reasoning", v.th.T("%s tokens", theme.Count(n.Tokens.Reasoning)))
 	}
 	if n.Tokens.Cost != nil {
-		add(&facts, "cost", theme.Money(n.Tokens.Cost))
+		v.put(&facts, "cost", theme.Money(n.Tokens.Cost))
 	}
 	if n.Attempts > 1 {
-		add(&facts, "attempt", fmt.Sprint(n.Attempts))
+		v.put(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
 	switch {
 	case n.Open():
-		add(&facts, "last try", n.Outcome)
+		v.put(&facts, "last try", v.th.Tell(n.Outcome))
 	case n.Status != trace.Failed:
-		add(&facts, "ended", n.Outcome)
+		v.put(&facts, "ended", v.th.Tell(n.Outcome))
 	}
-	add(&facts, "prefix", n.Detail)
-	add(&facts, "model", map[bool]string{true: n.Title}[n.Title != "model"])
+	v.put(&facts, "prefix", v.th.Tell(n.Detail))
+	v.put(&facts, "model", map[bool]string{true: n.Title}[n.Title != "model"])
 	return facts
 }
 
 // addPair adds a fact with a second one behind it, or in a row of its own where both have no room in one.
-func (v *View) addPair(facts *[]fact, name, value, second, count, alone, beside string) {
+func (v *View) addPair(facts *[]fact, name words.Text, value string, second words.Text, count string, alone, beside words.Text) {
 	if count == "" {
-		add(facts, name, value)
+		v.put(facts, name, value)
 		return
 	}
-	if both := value + "   " + count + beside; v.m.Width(both) <= v.factRoom() {
-		add(facts, name, both)
+	if both := value + "   " + v.th.T(beside, count); v.m.Width(both) <= v.factRoom() {
+		v.put(facts, name, both)
 		return
 	}
-	add(facts, name, value)
-	add(facts, second, count+alone)
+	v.put(facts, name, value)
+	v.put(facts, second, v.th.T(alone, count))
 }
 
 func approx(t trace.Tokens) string {
@@ -187,18 +188,18 @@ func approx(t trace.Tokens) string {
 
 func (v *View) toolFacts(n *trace.Node) []fact {
 	var facts []fact
-	add(&facts, "arguments", paint.Reveal(n.Detail)) // what was, or would be, run
-	add(&facts, "result", n.Outcome)
-	add(&facts, "your word", n.Word())
+	v.put(&facts, "arguments", paint.Reveal(n.Detail)) // what was, or would be, run
+	v.put(&facts, "result", v.th.Tell(n.Outcome))
+	v.put(&facts, "your word", v.th.Tell(n.Word()))
 	if n.Open() {
-		add(&facts, "progress", n.Progress)
+		v.put(&facts, "progress", n.Progress)
 	}
 	if n.Attempts > 1 {
-		add(&facts, "attempt", fmt.Sprint(n.Attempts))
+		v.put(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
-	add(&facts, "took", theme.Duration(n.Duration(v.clock(n))))
+	v.put(&facts, "took", v.th.Duration(n.Duration(v.clock(n))))
 	if n.Status != trace.OK {
-		add(&facts, "state", string(n.Status))
+		v.put(&facts, "state", v.th.Tell(string(n.Status)))
 	}
 	return facts
 }
@@ -228,40 +229,40 @@ func (v *View) foldFacts(n *trace.Node) []fact {
 		all.Tokens, all.DurationMS, all.Limit = cmp.Or(d.Tokens, all.Tokens), cmp.Or(d.DurationMS, all.DurationMS), cmp.Or(d.Limit, all.Limit)
 	}
 	var facts []fact
-	add(&facts, "why", n.Detail)
+	v.put(&facts, "why", v.th.Tell(n.Detail))
 	prompt := ""
 	if all.TokensBefore > 0 {
 		prompt = theme.Count(all.TokensBefore)
 		if all.TokensAfter > 0 {
-			prompt += " to " + theme.Count(all.TokensAfter)
+			prompt = v.th.T("%s to %s", prompt, theme.Count(all.TokensAfter))
 		}
-		if prompt += " tokens"; all.Limit > 0 {
-			prompt += " of " + theme.Tokens(all.Limit, false)
+		if prompt = v.th.T("%s tokens", prompt); all.Limit > 0 {
+			prompt = v.th.T("%s of %s", prompt, theme.Tokens(all.Limit, false))
 		}
 	}
-	add(&facts, "prompt", prompt)
+	v.put(&facts, "prompt", prompt)
 	if all.LeavingCount > 0 {
-		add(&facts, "left", fmt.Sprintf("%d messages, %d to %d", all.LeavingCount, all.FirstN, all.LastN))
+		v.put(&facts, "left", v.th.T("%d messages, %d to %d", all.LeavingCount, all.FirstN, all.LastN))
 	}
-	add(&facts, "memory", changed(all.Changes))
-	add(&facts, "pinned", strings.Join(all.Pinned, "; "))
+	v.put(&facts, "memory", v.merged(all.Changes))
+	v.put(&facts, "pinned", strings.Join(all.Pinned, "; "))
 	if takenBack(n) {
 		return facts // nothing was summarised
 	}
-	took := theme.Duration(n.Duration(v.clock(n)))
+	took := v.th.Duration(n.Duration(v.clock(n)))
 	if all.DurationMS > 0 {
-		took = theme.Duration(time.Duration(all.DurationMS) * time.Millisecond)
+		took = v.th.Duration(time.Duration(all.DurationMS) * time.Millisecond)
 	}
 	if all.Tokens > 0 {
-		took += ", " + theme.Count(all.Tokens) + " tokens"
+		took = v.th.T("%s, %s tokens", took, theme.Count(all.Tokens))
 	}
-	add(&facts, "summary", took)
-	add(&facts, map[bool]string{true: "not folded", false: "phase"}[all.Detail != ""], cmp.Or(all.Detail, all.Phase))
+	v.put(&facts, "summary", took)
+	v.put(&facts, map[bool]words.Text{true: "not folded", false: "phase"}[all.Detail != ""], v.th.Tell(cmp.Or(all.Detail, all.Phase)))
 	return facts
 }
 
-// changed sums up what a merge did.
-func changed(changes []trace.CompactChange) string {
+// merged sums up what a merge did.
+func (v *View) merged(changes []trace.CompactChange) string {
 	added, kept, dropped := 0, 0, 0
 	for _, c := range changes {
 		added, kept, dropped = added+len(c.Added), kept+len(c.Kept), dropped+len(c.Dropped)
@@ -269,26 +270,26 @@ func changed(changes []trace.CompactChange) string {
 	if added+kept+dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d added, %d kept, %d dropped", added, kept, dropped)
+	return v.th.T("%d added, %d kept, %d dropped", added, kept, dropped)
 }
 
 func (v *View) runFacts(n *trace.Node) []fact {
 	var facts []fact
-	add(&facts, "input", n.Detail)
+	v.put(&facts, "input", n.Detail)
 	steps := 0
 	for _, c := range n.Children {
 		if c.Kind == trace.KindStep {
 			steps++
 		}
 	}
-	add(&facts, "steps", fmt.Sprint(steps))
+	v.put(&facts, "steps", fmt.Sprint(steps))
 	if t := n.Tokens.Total(); t > 0 {
-		add(&facts, "tokens", approx(n.Tokens)+theme.Count(t))
+		v.put(&facts, "tokens", approx(n.Tokens)+theme.Count(t))
 	}
 	if n.Tokens.Cost != nil {
-		add(&facts, "cost", theme.Money(n.Tokens.Cost))
+		v.put(&facts, "cost", theme.Money(n.Tokens.Cost))
 	}
-	add(&facts, "took", theme.Duration(n.Duration(v.clock(n))))
-	add(&facts, "ended", n.Outcome)
+	v.put(&facts, "took", v.th.Duration(n.Duration(v.clock(n))))
+	v.put(&facts, "ended", v.th.Tell(n.Outcome))
 	return facts
 }

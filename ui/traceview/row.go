@@ -7,6 +7,7 @@ import (
 	"vitrine/trace"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // grid is the columns of a row: the marker and the name, the bar, time, tokens, and one cell that stays free.
@@ -19,8 +20,11 @@ type grid struct {
 const toolName = 12
 
 // columns divides w cells. The narrower, the less is shown: first the bar goes, then the tokens, then the time.
-func columns(w int) grid {
+func columns(w int, l words.Lang) grid {
 	g := grid{time: 7, tokens: 7, indent: 2}
+	if l == words.Chinese { // its units are wider
+		g.time = 11
+	}
 	if w < 40 {
 		g.indent = 1
 	}
@@ -64,7 +68,7 @@ func (v *View) Rows() []string {
 		}
 	}
 	v.offset = max(0, min(v.offset, len(v.lines)-room))
-	g := columns(v.w)
+	g := columns(v.w, v.th.Lang())
 	scale := v.scale(at)
 	rows := make([]string, 0, v.h+header)
 	rows = append(rows, v.head(g, scale), v.blank())
@@ -72,7 +76,7 @@ func (v *View) Rows() []string {
 		rows = append(rows, v.row(g, scale, v.lines[i], i == at))
 	}
 	if len(v.lines) == 0 {
-		rows = append(rows, v.plain("nothing yet: every step shows here", theme.Faint))
+		rows = append(rows, v.plain(v.th.T("nothing yet: every step shows here"), theme.Faint))
 	}
 	if d := v.detailHeight(); d > 0 {
 		for len(rows) < v.h-d {
@@ -127,19 +131,20 @@ func (v *View) plain(s string, r theme.Role) string {
 func (v *View) head(g grid, sc scale) string {
 	turn := ""
 	if sc.root != nil {
-		turn = "  " + sc.root.Title
+		turn = "  " + v.th.Tell(sc.root.Title)
 	}
 	label := g.label
-	name := v.m.Fit(" TRACE", min(label, 6))
+	title := " " + v.th.T("TRACE")
+	name := v.m.Fit(title, min(label, v.m.Width(title)))
 	s := v.text(name, theme.Strong, true) + v.text(v.m.Fit(turn, label-v.m.Width(name)), theme.Faint, false)
 	if g.bar > 0 {
 		s += v.text(v.ruler(g.bar, sc), theme.Faint, false)
 	}
 	if g.time > 0 {
-		s += v.text(v.m.FitRight("time", g.time), theme.Faint, false)
+		s += v.text(v.m.FitRight(v.th.T("time"), g.time), theme.Faint, false)
 	}
 	if g.tokens > 0 {
-		s += v.text(v.m.FitRight("tokens", g.tokens), theme.Faint, false)
+		s += v.text(v.m.FitRight(v.th.T("tokens"), g.tokens), theme.Faint, false)
 	}
 	return s + v.text(paint.Spaces(v.w-g.label-g.bar-g.time-g.tokens), theme.Text, false)
 }
@@ -150,8 +155,8 @@ func (v *View) ruler(w int, sc scale) string {
 		return paint.Spaces(w)
 	}
 	d := sc.end.Sub(sc.start)
-	end := theme.Duration(d)
-	if len(end)+2 > w {
+	end := v.th.Duration(d)
+	if v.m.Width(end)+2 > w {
 		return paint.Spaces(w)
 	}
 	mid := ""
@@ -162,7 +167,7 @@ func (v *View) ruler(w int, sc scale) string {
 	if mid != "" {
 		left = v.m.Fit(left, w/2-len(mid)/2-1) + mid
 	}
-	return v.m.Fit(left, w-len(end)) + end
+	return v.m.Fit(left, w-v.m.Width(end)) + end
 }
 
 // row draws one node.
@@ -194,7 +199,7 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 	if g.time > 0 {
 		took := ""
 		if n.Kind != trace.KindError {
-			took = theme.Duration(n.Duration(v.clock(n)))
+			took = v.th.Duration(n.Duration(v.clock(n)))
 		}
 		left += v.text(v.m.FitRight(took, g.time), theme.Text, false)
 	}
@@ -211,14 +216,18 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 // name is what a row calls its node.
 func (v *View) name(n *trace.Node) string {
 	name := n.Title
-	if n.Kind == trace.KindModel {
-		name = "model"
+	switch n.Kind {
+	case trace.KindModel:
+		name = v.th.T("model")
 		if n.Attempts > 1 {
-			name = fmt.Sprintf("model try %d", n.Attempts)
+			name = v.th.T("model try %d", n.Attempts)
 		}
+	case trace.KindTool: // a name that others gave
+	default:
+		name = v.th.Tell(name)
 	}
 	if takenBack(n) {
-		name = "fold undone"
+		name = v.th.T("fold undone")
 	}
 	return v.m.Safe(paint.CleanLine(name))
 }

@@ -226,7 +226,7 @@ func (v *View) JSON() string {
 	}
 	b, err := json.MarshalIndent(what, "", "  ")
 	if err != nil {
-		return "the event cannot be shown: " + err.Error()
+		return v.th.T("the event cannot be shown: %s", err.Error())
 	}
 	return string(b)
 }
