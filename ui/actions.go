@@ -10,21 +10,22 @@ import (
 	"vitrine/runtime"
 	"vitrine/ui/dialog"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // command is one thing that the user can ask for. The slash commands, the palette, the letters of the chord and the help are
 // all made of commandTable.
 type command struct {
-	title string
-	slash string // without the slash; empty: none
-	arg   string // what may follow, for the completion
+	title words.Text
+	slash string     // without the slash; empty: none
+	arg   words.Text // what may follow, for the completion
 	chord key.Binding
 	run   func(m *Model, arg string) tea.Cmd
 	// apart keeps it out of the palette.
 	apart bool
 }
 
-func letter(l, desc string) key.Binding { return bind(l, desc, l, strings.ToUpper(l)) }
+func letter(l string, desc words.Text) key.Binding { return bind(l, desc, l, strings.ToUpper(l)) }
 
 func commandTable() []command {
 	return []command{
@@ -97,11 +98,11 @@ const (
 	endCancel ending = "cancel"
 )
 
-func endings(wait string) []dialog.Choice {
+func endings(l words.Lang, wait words.Text) []dialog.Choice {
 	return []dialog.Choice{
-		{Key: "w", ID: string(endWait), Label: wait},
-		{Key: "l", ID: string(endLeave), Label: "leave it as it is, to be resumed later"},
-		{Key: "c", ID: string(endCancel), Label: "cancel it"},
+		{Key: "w", ID: string(endWait), Label: l.T(wait)},
+		{Key: "l", ID: string(endLeave), Label: l.T("leave it as it is, to be resumed later")},
+		{Key: "c", ID: string(endCancel), Label: l.T("cancel it")},
 	}
 }
 
@@ -120,18 +121,18 @@ func (m *Model) openPalette() tea.Cmd {
 		if c.slash != "" {
 			slash = "/" + c.slash
 		}
-		items = append(items, dialog.Item{ID: strconv.Itoa(i), Label: c.title, Cells: []dialog.Cell{
+		items = append(items, dialog.Item{ID: strconv.Itoa(i), Label: m.T(c.title), Terms: string(c.title), Cells: []dialog.Cell{
 			{Text: slash, Left: true, Role: theme.Faint}, {Text: keys, Role: theme.Faint},
 		}})
 	}
-	return m.page().show(dialog.NewPicker(kindPalette, "COMMANDS", "", items, false, m.env.dkeys).Ranked(), "")
+	return m.page().show(dialog.NewPicker(kindPalette, m.T("COMMANDS"), "", items, false, m.env.dkeys).Ranked(), "")
 }
 
 // openHelp shows the keys, made of the bindings that match them.
 func (m *Model) openHelp() tea.Cmd {
 	var groups []dialog.Group
 	for _, g := range m.env.keys.Groups() {
-		groups = append(groups, dialog.Group{Name: g.Name, Bindings: g.Bindings})
+		groups = append(groups, dialog.Group{Name: m.T(g.Name), Bindings: g.Bindings})
 	}
 	chord := dialog.Group{Name: "Ctrl+X"}
 	slash := dialog.Group{Name: "/"}
@@ -141,11 +142,12 @@ func (m *Model) openHelp() tea.Cmd {
 		}
 		if c.slash != "" {
 			name := "/" + c.slash
-			slash.Bindings = append(slash.Bindings, bind(name, strings.ToLower(c.title[:1])+c.title[1:], name))
+			title := m.T(c.title)
+			slash.Bindings = append(slash.Bindings, key.NewBinding(key.WithKeys(name), key.WithHelp(name, strings.ToLower(title[:1])+title[1:])))
 		}
 	}
 	chord.Bindings = append(chord.Bindings, m.env.keys.ChordTab)
-	groups = append(groups, chord, slash, dialog.Group{Name: "edit", Bindings: m.env.dkeys.Edit.Bindings()})
+	groups = append(groups, chord, slash, dialog.Group{Name: m.T("edit##keys"), Bindings: m.env.dkeys.Edit.Bindings()})
 	return m.page().show(dialog.NewHelp(kindHelp, groups, m.env.dkeys), "")
 }
 
@@ -161,7 +163,7 @@ func (m *Model) rename(arg string) tea.Cmd {
 	if arg != "" {
 		return m.env.set(p.id, "rename the session", runtime.Setting{Title: &arg})
 	}
-	return p.show(dialog.NewPrompt(kindRename, "RENAME", "the title of this session", p.title, m.env.dkeys), p.id)
+	return p.show(dialog.NewPrompt(kindRename, m.T("RENAME"), m.T("the title of this session"), p.title, m.env.dkeys), p.id)
 }
 
 // openSessions lists what is stored.
@@ -172,7 +174,7 @@ func (m *Model) openSessions(arg string) tea.Cmd {
 		about = offerID // they are on top
 		m.forgetOffer()
 	}
-	picker := dialog.NewPicker(kindSessions, "SESSIONS", "reading", nil, true, m.env.dkeys)
+	picker := dialog.NewPicker(kindSessions, m.T("SESSIONS"), m.T("reading"), nil, true, m.env.dkeys)
 	if arg != "" {
 		picker.Paste(arg)
 	}
@@ -181,7 +183,7 @@ func (m *Model) openSessions(arg string) tea.Cmd {
 }
 
 // addingTodo says what a setting was to do.
-const addingTodo = "add the todo"
+const addingTodo words.Text = "add the todo"
 
 // todo adds a todo, or toggles one by its number; without an argument it goes to the pane.
 func (m *Model) todo(arg string) tea.Cmd {
@@ -200,7 +202,7 @@ func (m *Model) todo(arg string) tea.Cmd {
 	}
 	id, ok := p.todoID(n)
 	if !ok {
-		return p.tell(theme.Error, "there is no todo "+arg)
+		return p.tell(theme.Error, p.T("there is no todo %s", arg))
 	}
 	return m.env.set(p.id, "toggle the todo", runtime.Setting{ToggleTodo: id})
 }
@@ -219,18 +221,18 @@ func (m *Model) togglePane(which pane) tea.Cmd {
 func (m *Model) toggleMouse() tea.Cmd {
 	m.env.mouse = !m.env.mouse
 	if m.env.mouse {
-		return m.page().tell(theme.Text, "mouse on: the wheel scrolls, Shift selects")
+		return m.page().tell(theme.Text, m.T("mouse on: the wheel scrolls, Shift selects"))
 	}
-	return m.page().tell(theme.Text, "mouse off: the terminal selects")
+	return m.page().tell(theme.Text, m.T("mouse off: the terminal selects"))
 }
 
 // nextLook goes from the terminal's look to dark to light and back.
 func (m *Model) nextLook() tea.Cmd {
 	e := m.env
-	word := map[theme.Name]string{theme.Dark: "dark", theme.Light: "light", "": "as the terminal says"}
+	word := map[theme.Name]words.Text{theme.Dark: "dark", theme.Light: "light", "": "as the terminal says"}
 	next := map[theme.Name]theme.Name{"": theme.Dark, theme.Dark: theme.Light, theme.Light: ""}
 	e.look = next[e.look]
 	e.pickLook()
 	m.restyle()
-	return m.page().tell(theme.Text, "look: "+word[e.look])
+	return m.page().tell(theme.Text, m.T("look: %s", m.T(word[e.look])))
 }

@@ -11,6 +11,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/ui/dialog"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here is decided what the answers of dialogs mean, and what is asked before something is lost.
@@ -93,13 +94,13 @@ func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
 		if open := m.find(r.ID); open != nil {
 			title = open.title
 		}
-		return p.show(dialog.NewPrompt(kindRename, "RENAME", "the title of "+r.ID, title, m.env.dkeys), r.ID)
+		return p.show(dialog.NewPrompt(kindRename, m.T("RENAME"), m.T("the title of %s", r.ID), title, m.env.dkeys), r.ID)
 	case dialog.ActDelete:
 		if m.find(r.ID) != nil {
-			return p.tell(theme.Text, "the session is open in a tab; close that first")
+			return p.tell(theme.Text, p.T("the session is open in a tab; close that first"))
 		}
-		return p.show(dialog.NewAsk(kindDelete, "DELETE", r.ID+", with all its messages", []dialog.Choice{
-			{Key: "n", ID: "no", Label: "keep it"}, {Key: "y", ID: "yes", Label: "delete it for good"},
+		return p.show(dialog.NewAsk(kindDelete, m.T("DELETE"), m.T("%s, with all its messages", r.ID), []dialog.Choice{
+			{Key: "n", ID: "no", Label: m.T("keep it")}, {Key: "y", ID: "yes", Label: m.T("delete it for good")},
 		}, m.env.dkeys), r.ID)
 	}
 	return m.openTab(r.ID)
@@ -148,7 +149,7 @@ func (m *Model) askClose() tea.Cmd {
 	if !p.busy() || p.held != 0 {
 		return m.closeTab(p, endWait)
 	}
-	return p.show(dialog.NewAsk(kindClose, "CLOSE", "a run is on in "+p.name(), endings("close the tab; the run goes on to its end"), m.env.dkeys), p.id)
+	return p.show(dialog.NewAsk(kindClose, m.T("CLOSE"), m.T("a run is on in %s", p.name()), endings(m.env.opts.Lang, "close the tab; the run goes on to its end"), m.env.dkeys), p.id)
 }
 
 // askClear starts a new session in the tab; the old one stays in the picker.
@@ -157,7 +158,7 @@ func (m *Model) askClear() tea.Cmd {
 	if !p.busy() || p.held != 0 {
 		return m.clear(p, endWait)
 	}
-	return p.show(dialog.NewAsk(kindClear, "NEW SESSION", "a run is on in "+p.name(), endings("let it go on to its end"), m.env.dkeys), p.id)
+	return p.show(dialog.NewAsk(kindClear, m.T("NEW SESSION"), m.T("a run is on in %s", p.name()), endings(m.env.opts.Lang, "let it go on to its end"), m.env.dkeys), p.id)
 }
 
 func (m *Model) clear(p *page, how ending) tea.Cmd {
@@ -183,11 +184,11 @@ func (m *Model) askQuit() tea.Cmd {
 	if len(running) == 0 || m.quit.leaving {
 		return m.leave(false)
 	}
-	fact := "a run is on"
+	fact := m.T("a run is on")
 	if len(running) > 1 {
-		fact = fmt.Sprintf("%d runs are on", len(running))
+		fact = m.T("%d runs are on", len(running))
 	}
-	return m.page().show(dialog.NewAsk(kindQuit, "QUIT", fact, endings("wait for the end, then quit"), m.env.dkeys), "")
+	return m.page().show(dialog.NewAsk(kindQuit, m.T("QUIT"), fact, endings(m.env.opts.Lang, "wait for the end, then quit"), m.env.dkeys), "")
 }
 
 func (m *Model) quitBy(how ending) tea.Cmd {
@@ -197,7 +198,7 @@ func (m *Model) quitBy(how ending) tea.Cmd {
 			return m.leave(false)
 		}
 		m.quit.waiting = true
-		return m.page().tell(theme.Text, "quits when the runs have ended; Esc stays")
+		return m.page().tell(theme.Text, m.T("quits when the runs have ended; Esc stays"))
 	case endLeave:
 		return m.leave(true)
 	}
@@ -234,13 +235,10 @@ func (m *Model) sessionItem(r runtime.SessionInfo) dialog.Item {
 	if name == "" {
 		name = r.ID
 	}
-	turns := fmt.Sprintf("%d turns", r.TurnCount)
-	if r.TurnCount == 1 {
-		turns = "1 turn"
-	}
+	turns := m.env.style.N(r.TurnCount, "%d turn", "%d turns", r.TurnCount)
 	state, role := m.sessionState(r)
 	return dialog.Item{ID: r.ID, Label: name, Terms: r.Model, Cells: []dialog.Cell{
-		{Text: turns, Role: theme.Faint}, {Text: state, Left: true, Role: role}, {Text: ago(m.env.now, r.UpdatedAt), Role: theme.Faint},
+		{Text: turns, Role: theme.Faint}, {Text: state, Left: true, Role: role}, {Text: ago(m.env.opts.Lang, m.env.now, r.UpdatedAt), Role: theme.Faint},
 	}}
 }
 
@@ -252,26 +250,26 @@ func (m *Model) sessionState(r runtime.SessionInfo) (string, theme.Role) {
 	unfinished := state != "" && !state.Terminal()
 	switch {
 	case r.HeldBy != 0 && !r.Own:
-		return fmt.Sprintf("in pid %d", r.HeldBy), theme.Faint
+		return m.T("in pid %d", r.HeldBy), theme.Faint
 	case p != nil && p.busy(), m.quit.background[r.ID]:
-		return g.BusyStill + " running", theme.Accent
+		return g.BusyStill + " " + m.T("running"), theme.Accent
 	case r.Waits, state == runtime.StateWaitingApproval:
-		return g.Question + " needs you", theme.Warn
+		return g.Question + " " + m.T("needs you"), theme.Warn
 	case unfinished:
-		return g.Stopped + " interrupted", theme.Warn
+		return g.Stopped + " " + m.T("interrupted"), theme.Warn
 	case state == runtime.StateFailed:
-		return g.Failed + " failed", theme.Error
+		return g.Failed + " " + m.T("failed"), theme.Error
 	case p != nil:
-		return "open", theme.Faint
+		return m.T("open##state"), theme.Faint
 	}
 	return "", theme.Faint
 }
 
-func ago(now, then time.Time) string {
+func ago(l words.Lang, now, then time.Time) string {
 	if then.IsZero() {
 		return theme.Unknown
 	}
-	return theme.Ago(now.Sub(then))
+	return l.Ago(now.Sub(then))
 }
 
 // deleted ends a deletion.
@@ -283,5 +281,5 @@ func (m *Model) deleted(msg deletedMsg) tea.Cmd {
 	if msg.err != nil {
 		return p.fail("delete the session", msg.err)
 	}
-	return p.tell(theme.Text, "deleted "+msg.target)
+	return p.tell(theme.Text, p.T("deleted %s", msg.target))
 }

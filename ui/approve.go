@@ -12,12 +12,13 @@ import (
 	"vitrine/trace"
 	"vitrine/ui/dialog"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here the user is asked whether a call may run, and what became of one whose outcome nobody knows.
 
 // keepingWord is what keeps a word on one of several calls.
-const keepingWord = "keep the word"
+const keepingWord words.Text = "keep the word"
 
 // approvals is what waits for the user's word in a session.
 type approvals struct {
@@ -78,7 +79,7 @@ func (p *page) decide(d runtime.Decision) tea.Cmd {
 	a := &p.approve
 	at := slices.IndexFunc(a.waiting, func(w trace.ApprovalData) bool { return w.ID == d.Call })
 	if at < 0 {
-		return p.tell(theme.Text, "that call does not wait any more")
+		return p.tell(theme.Text, p.T("that call does not wait any more"))
 	}
 	a.waiting = slices.Delete(a.waiting, at, at+1)
 	p.ask.steps = p.ask.byUser
@@ -87,7 +88,7 @@ func (p *page) decide(d runtime.Decision) tea.Cmd {
 }
 
 // goOn gives the user's word to the run that waits for it. One that was interrupted is taken up with it.
-func (p *page) goOn(change runtime.Setting, what string) tea.Cmd {
+func (p *page) goOn(change runtime.Setting, what words.Text) tea.Cmd {
 	if p.interrupted != nil {
 		yes := true
 		change.Resume, what = &yes, resuming
@@ -107,9 +108,9 @@ func (p *page) approveKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Edit):
 		return p.editCall(d)
 	case key.Matches(k, keys.No):
-		return p.show(dialog.NewPrompt(kindDeny, "DENY", "why, for the model; may be empty", p.approve.drafts[draftOf(kindDeny, d.ID)], p.env.dkeys), d.ID)
+		return p.show(dialog.NewPrompt(kindDeny, p.T("DENY"), p.T("why, for the model; may be empty"), p.approve.drafts[draftOf(kindDeny, d.ID)], p.env.dkeys), d.ID)
 	case key.Matches(k, keys.Whole):
-		return p.show(dialog.NewText(kindApprove, "APPROVE  "+d.Tool, approvalText(d), p.env.dkeys), "")
+		return p.show(dialog.NewText(kindApprove, p.T("APPROVE")+"  "+d.Tool, approvalText(p.env.opts.Lang, d), p.env.dkeys), "")
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (p *page) approveKey(k tea.KeyPressMsg) tea.Cmd {
 func (p *page) putAside() tea.Cmd {
 	p.ask.later = true
 	p.focusOn(paneInput)
-	return p.tell(theme.Text, "the run waits for you; Ctrl+X A or Tab asks again")
+	return p.tell(theme.Text, p.T("the run waits for you; Ctrl+X A or Tab asks again"))
 }
 
 // outcomeKey takes a key of the question what became of a call.
@@ -136,7 +137,7 @@ func (p *page) outcomeKey(k tea.KeyPressMsg) tea.Cmd {
 		return p.settle(false, nil)
 	case key.Matches(k, keys.Whole):
 		c := p.approve.unknown[0]
-		return p.show(dialog.NewText(kindApprove, "RAN, PERHAPS  "+c.Name, approvalText(outcomeData(c)), p.env.dkeys), "")
+		return p.show(dialog.NewText(kindApprove, p.T("RAN, PERHAPS")+"  "+c.Name, approvalText(p.env.opts.Lang, outcomeData(c)), p.env.dkeys), "")
 	default:
 		return nil
 	}
@@ -150,14 +151,14 @@ func (p *page) outcomeKey(k tea.KeyPressMsg) tea.Cmd {
 }
 
 // settle goes on with the interrupted run, or gives it up.
-func (p *page) settle(yes bool, words map[string]runtime.Outcome) tea.Cmd {
+func (p *page) settle(yes bool, outcomes map[string]runtime.Outcome) tea.Cmd {
 	p.interrupted, p.debug.pause, p.approve = nil, nil, approvals{drafts: p.approve.drafts}
 	p.focusOn(paneInput)
 	what := givingUp
 	if yes {
 		what = resuming
 	}
-	return p.env.set(p.id, what, runtime.Setting{Resume: &yes, Outcomes: words})
+	return p.env.set(p.id, what, runtime.Setting{Resume: &yes, Outcomes: outcomes})
 }
 
 // nextWaiting goes to the next question over all tabs, the one of this tab last.
@@ -174,5 +175,5 @@ func (m *Model) nextWaiting() tea.Cmd {
 		}
 		return m.goTo(at)
 	}
-	return m.page().tell(theme.Text, "nothing waits for you")
+	return m.page().tell(theme.Text, m.T("nothing waits for you"))
 }

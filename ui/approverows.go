@@ -13,6 +13,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here the questions on calls are drawn.
@@ -44,7 +45,7 @@ func arguments(raw json.RawMessage) []argument {
 }
 
 // effectWords say in a few words what a call may change.
-func effectWords(e tools.Effect) string {
+func effectWords(e tools.Effect) words.Text {
 	switch e {
 	case tools.ReadOnly:
 		return "only reads"
@@ -57,14 +58,14 @@ func effectWords(e tools.Effect) string {
 }
 
 // approvalText is all that there is to see before a call runs.
-func approvalText(d trace.ApprovalData) string {
+func approvalText(l words.Lang, d trace.ApprovalData) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", d.Tool, effectWords(tools.Effect(d.Effect)))
+	fmt.Fprintf(&b, "%s %s\n", d.Tool, l.T(effectWords(tools.Effect(d.Effect))))
 	for _, a := range arguments(d.Arguments) {
 		fmt.Fprintf(&b, "\n%s\n  %s\n", a.name, strings.ReplaceAll(a.value, "\n", "\n  "))
 	}
 	if d.Preview != "" {
-		b.WriteString("\nWhat it would do\n" + paint.RevealLines(d.Preview) + "\n")
+		b.WriteString("\n" + l.T("What it would do") + "\n" + paint.RevealLines(d.Preview) + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -76,23 +77,24 @@ func (p *page) approveRows(add func([]line.Span, ...line.Span), mark string) {
 	keys := p.keyRows("")
 	c, room := p.seenCall(d), max(p.lay.h/3-1-len(keys), 0)
 	tool := s.Text(d.Tool)
-	state, what := "APPROVE  ", tool+" "+effectWords(tools.Effect(d.Effect))
+	effect := s.T(effectWords(tools.Effect(d.Effect)))
+	state, what := s.T("APPROVE")+"  ", tool+" "+effect
 	place := ""
 	if p.question() == questionHeld {
-		state, what = "PAUSED  ", "before "+tool+", "+effectWords(tools.Effect(d.Effect))
+		state, what = s.T("PAUSED")+"  ", s.T("before %s, %s", tool, effect)
 		if p.run.step > 0 {
-			place = fmt.Sprintf("step %d ", p.run.step)
+			place = s.T("step %d", p.run.step) + " "
 		}
 	}
 	if room <= leastForArguments && len(c.preview) > 0 && c.name != "" {
 		what = tool + " " + c.name // no row is left for it
 	}
 	if d.Of > 1 {
-		place = fmt.Sprintf("%d of %d ", d.Place, d.Of)
+		place = s.T("%d of %d", d.Place, d.Of) + " "
 	}
 	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, state),
 		line.Say(theme.Text, what)}, line.Say(theme.Faint, place))
-	c.draw(add, room)
+	c.draw(s, add, room)
 	for _, k := range keys {
 		add(k)
 	}
@@ -113,10 +115,10 @@ type seenCall struct {
 
 // draw shows as much as there is room for: all, or of the arguments what is short, and of a preview what begins at its first
 // change. What is not shown is told.
-func (c seenCall) draw(add func([]line.Span, ...line.Span), room int) {
+func (c seenCall) draw(s line.Style, add func([]line.Span, ...line.Span), room int) {
 	all := len(c.args) + len(c.preview)
 	if all <= room || len(c.preview) == 0 {
-		drawRows(add, append(slices.Clone(c.args), c.preview...), room)
+		drawRows(s, add, append(slices.Clone(c.args), c.preview...), room)
 		return
 	}
 	changes := c.preview[c.first:]
@@ -126,12 +128,12 @@ func (c seenCall) draw(add func([]line.Span, ...line.Span), room int) {
 				add(spans)
 				continue
 			}
-			add(spans, line.Say(theme.Faint, fmt.Sprintf("%d more: v ", all-min(room, len(changes)))))
+			add(spans, line.Say(theme.Faint, s.T("%d more: v", all-min(room, len(changes)))+" "))
 		}
 		return
 	}
 	lead := c.whole[:min(room/3, len(c.whole))]
-	drawRows(add, lead, len(lead))
+	drawRows(s, add, lead, len(lead))
 	room -= len(lead)
 	if above := len(c.args) - len(lead) + c.first; above > 0 {
 		text := "   "
@@ -140,43 +142,29 @@ func (c seenCall) draw(add func([]line.Span, ...line.Span), room int) {
 		}
 		var told []line.Span
 		if above > 0 {
-			told = append(told, line.Say(theme.Faint, rowCount(above)+" above: v "))
+			told = append(told, line.Say(theme.Faint, s.N(above, "%d row above: v", "%d rows above: v", above)+" "))
 		}
 		add([]line.Span{line.Say(theme.Faint, text)}, told...)
 		room--
 	}
-	drawRows(add, changes, room)
+	drawRows(s, add, changes, room)
 }
 
 // drawRows shows rows from the top, and says how many more there are.
-func drawRows(add func([]line.Span, ...line.Span), rows [][]line.Span, room int) {
+func drawRows(s line.Style, add func([]line.Span, ...line.Span), rows [][]line.Span, room int) {
 	for i, spans := range rows {
 		if room == 1 && len(rows) > 1 {
-			add(spans, line.Say(theme.Faint, fmt.Sprintf("%d more: v ", len(rows)-1)))
+			add(spans, line.Say(theme.Faint, s.T("%d more: v", len(rows)-1)+" "))
 			break
 		}
 		if i == room-1 && len(rows) > room {
-			add([]line.Span{line.Say(theme.Faint, fmt.Sprintf("   %s: v shows all", moreRows(len(rows)-i)))})
+			add([]line.Span{line.Say(theme.Faint, "   "+s.N(len(rows)-i, "%d more row: v shows all", "%d more rows: v shows all", len(rows)-i))})
 			break
 		}
 		if i < room {
 			add(spans)
 		}
 	}
-}
-
-func rowCount(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
-
-func moreRows(n int) string {
-	if n == 1 {
-		return "1 more row"
-	}
-	return fmt.Sprintf("%d more rows", n)
 }
 
 // seenCall makes the rows of a call.
@@ -257,20 +245,20 @@ func diffSign(l string) (sign byte, ok bool) {
 func (p *page) outcomeRow(add func([]line.Span, ...line.Span)) {
 	s := p.env.style
 	c := p.approve.unknown[0]
-	place := "what became of it? "
+	place := s.T("what became of it?") + " "
 	if n := len(p.approve.unknown) + len(p.approve.outcomes); n > 1 {
-		place = fmt.Sprintf("%d of %d ", len(p.approve.outcomes)+1, n)
+		place = s.T("%d of %d", len(p.approve.outcomes)+1, n) + " "
 	}
 	keys := p.keyRows("")
 	args := p.seenCall(outcomeData(c)).args
 	room := max(p.lay.h/3-2-len(keys), 0)
-	drawRows(add, args, room)
+	drawRows(s, add, args, room)
 	if room == 0 && len(args) > 0 {
-		place = fmt.Sprintf("%d more: v   ", len(args)) + place
+		place = s.T("%d more: v", len(args)) + "   " + place
 	}
-	asks := s.Text(c.Name) + " ran, perhaps: did it?"
+	asks := s.T("%s ran, perhaps: did it?", s.Text(c.Name))
 	if p.lay.w < 60 {
-		asks = s.Text(c.Name) + " ran?"
+		asks = s.T("%s ran?", s.Text(c.Name))
 	}
 	add([]line.Span{line.Say(theme.Text, "   "+asks)}, line.Say(theme.Faint, place))
 	for _, k := range keys {

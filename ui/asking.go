@@ -11,6 +11,7 @@ import (
 
 	"vitrine/ui/line"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here is decided when a question above the input takes keys, and which.
@@ -109,7 +110,7 @@ func (p *page) questionID() string {
 // choice is one answer to a question.
 type choice struct {
 	keys         key.Binding
-	label, short string // short where there is little room; empty: as the label
+	label, short words.Text // short where there is little room; empty: as the label
 }
 
 // choices are the answers to the question that stands.
@@ -150,9 +151,9 @@ func (p *page) keyRows(lead string) [][]line.Span {
 	first := []line.Span{line.Say(theme.Text, " "+lead)}
 	rows := [][]line.Span{first}
 	for _, c := range p.choices() {
-		name, label := c.keys.Help().Key, c.label
+		name, label := c.keys.Help().Key, s.T(c.label)
 		if c.short != "" && p.lay.w < 60 {
-			label = c.short
+			label = s.T(c.short)
 		}
 		item := []line.Span{line.Weight(role, bold, name), line.Say(theme.Text, " "+label+gap)}
 		last := len(rows) - 1
@@ -163,7 +164,7 @@ func (p *page) keyRows(lead string) [][]line.Span {
 		rows[last] = append(rows[last], item...)
 	}
 	if sure { // the same rows, so that nothing shifts
-		rows[0] = []line.Span{line.Bold(theme.Accent, " Enter"), line.Say(theme.Strong, " "+chosen.label), line.Say(theme.Text, gap+"Esc not"+gap+"or type on")}
+		rows[0] = []line.Span{line.Bold(theme.Accent, " Enter"), line.Say(theme.Strong, " "+s.T(chosen.label)), line.Say(theme.Text, gap+s.T("Esc not")+gap+s.T("or type on"))}
 		for i := range rows[1:] {
 			rows[i+1] = []line.Span{line.Say(theme.Text, " ")}
 		}
@@ -297,7 +298,7 @@ func (p *page) answering() bool {
 }
 
 // askedText is said of an input that was entered as a question came: it was meant for neither, or for the question.
-const askedText = "a question has come up: Tab answers it, Enter again sends the text"
+const askedText words.Text = "a question has come up: Tab answers it, Enter again sends the text"
 
 // tooSoon says that a text may not be sent, because a question stands that it would take the place of and that may not have been
 // seen: it came into view less than half a second ago, or after the text was begun; or that the text was meant as the answer: it
@@ -321,14 +322,14 @@ func (p *page) readsAsAnswer(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	return slices.ContainsFunc(p.choices(), func(c choice) bool {
 		name, _, _ := strings.Cut(c.keys.Help().Desc, ":")
-		return slices.Contains([]string{strings.ToLower(c.keys.Help().Key), name, c.label, c.short}, text)
+		return slices.Contains([]string{strings.ToLower(c.keys.Help().Key), name, string(c.label), string(c.short), p.T(c.label), p.T(c.short)}, text)
 	})
 }
 
 // holdBack leaves a text in the input in place of sending it, and says why.
 func (p *page) holdBack(text string) tea.Cmd {
 	p.ask.warned, p.ask.backAt = p.questionID(), p.env.now
-	say := p.tell(theme.Warn, askedText)
+	say := p.tell(theme.Warn, p.T(askedText))
 	if p.holds(text) {
 		return say
 	}

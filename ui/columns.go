@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"time"
 
 	"vitrine/runtime"
@@ -9,6 +8,7 @@ import (
 	"vitrine/ui/chat"
 	"vitrine/ui/sidebar"
 	"vitrine/ui/traceview"
+	"vitrine/ui/words"
 )
 
 // columns are the panes of a page. They are folded from the same events, and point at each other: a row selected in the trace
@@ -146,13 +146,13 @@ func (c *columns) tick(e *env, stood time.Time) {
 }
 
 // todosText is a word on the todos for widths without their pane.
-func todosText(c columns, w int) string {
+func todosText(l words.Lang, c columns, w int) string {
 	done, all := c.side.Counts()
 	switch {
 	case all == 0:
 		return ""
 	case w < middleWidth:
-		return fmt.Sprintf("todos %d/%d", done, all)
+		return l.T("todos %d/%d", done, all)
 	}
-	return fmt.Sprintf("todos %d of %d", done, all)
+	return l.T("todos %d of %d", done, all)
 }

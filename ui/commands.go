@@ -12,6 +12,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/words"
 )
 
 // Here stands all that waits or touches the outside. Commands run beside Update and bring a message back.
@@ -188,19 +189,19 @@ func (e *env) cancel(id string) tea.Cmd {
 	}
 }
 
-func (e *env) set(id, what string, s runtime.Setting) tea.Cmd {
-	return func() tea.Msg { return setMsg{id, what, e.opts.Agent.Set(e.ctx, id, s)} }
+func (e *env) set(id string, what words.Text, s runtime.Setting) tea.Cmd {
+	return func() tea.Msg { return setMsg{id: id, what: what, err: e.opts.Agent.Set(e.ctx, id, s)} }
 }
 
 // renameStored renames a session that may be open in no tab.
 func (e *env) renameStored(page, id, title string) tea.Cmd {
 	return func() tea.Msg {
-		const what = "rename the session"
+		const what words.Text = "rename the session"
 		if _, err := e.opts.Agent.Open(e.ctx, id, false); err != nil {
-			return setMsg{page, what, err}
+			return setMsg{id: page, what: what, err: err}
 		}
 		err := e.opts.Agent.Set(e.ctx, id, runtime.Setting{Title: &title})
-		return setMsg{page, what, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
+		return setMsg{id: page, what: what, err: errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
 	}
 }
 

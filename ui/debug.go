@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"vitrine/ui/dialog"
 	"vitrine/ui/line"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here is the step debugger: where runs stand still, and what the user does then.
@@ -29,9 +29,9 @@ type debugger struct {
 
 // Words for what settings were to do.
 const (
-	stepping     = "go on"
-	breaking     = "change where runs stand still"
-	stoppingCall = "stop the call"
+	stepping     words.Text = "go on"
+	breaking     words.Text = "change where runs stand still"
+	stoppingCall words.Text = "stop the call"
 )
 
 // follow takes what events tell of it.
@@ -82,14 +82,14 @@ func breakOf(d trace.SessionData) runtime.Break {
 }
 
 // breakText says where runs stand still; empty: nowhere.
-func breakText(b runtime.Break) string {
+func breakText(s line.Style, b runtime.Break) string {
 	switch {
 	case b.Next:
-		return "break: next call"
+		return s.T("break: next call")
 	case b.Model:
-		return "break: model call"
+		return s.T("break: model call")
 	case b.Tool != "":
-		return "break: " + b.Tool
+		return s.T("break: %s", s.Text(b.Tool))
 	}
 	return ""
 }
@@ -100,12 +100,12 @@ func (m *Model) setBreak(arg string) tea.Cmd {
 	if !p.writable() {
 		return p.tell(theme.Error, p.whyNot())
 	}
-	b, say := runtime.Break{Tool: arg}, "the run stands still before the next call of "+arg
+	b, say := runtime.Break{Tool: arg}, p.T("the run stands still before the next call of %s", arg)
 	switch {
 	case arg == "off", arg == "" && p.debug.at.On():
-		b, say = runtime.Break{}, "runs do not stand still any more"
+		b, say = runtime.Break{}, p.T("runs do not stand still any more")
 	case arg == "", arg == "next":
-		b, say = runtime.Break{Next: true}, "the run stands still before its next call; Ctrl+X B again: not"
+		b, say = runtime.Break{Next: true}, p.T("the run stands still before its next call; Ctrl+X B again: not")
 	}
 	return tea.Batch(m.env.set(p.id, breaking, runtime.Setting{Break: &b}), p.tell(theme.Text, say))
 }
@@ -134,9 +134,9 @@ func (p *page) debugKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Edit):
 		return p.editCall(d)
 	case key.Matches(k, keys.Answer):
-		return p.show(dialog.NewEditor(kindAnswer, "ANSWER", "for "+d.Tool+", which does not run; text or JSON", p.approve.drafts[draftOf(kindAnswer, d.ID)], p.env.dkeys), d.ID)
+		return p.show(dialog.NewEditor(kindAnswer, p.T("ANSWER"), p.T("for %s, which does not run; text or JSON", d.Tool), p.approve.drafts[draftOf(kindAnswer, d.ID)], p.env.dkeys), d.ID)
 	case key.Matches(k, keys.Whole):
-		return p.show(dialog.NewText(kindApprove, "PAUSED  before "+d.Tool, approvalText(d), p.env.dkeys), "")
+		return p.show(dialog.NewText(kindApprove, p.T("PAUSED  before %s", d.Tool), approvalText(p.env.opts.Lang, d), p.env.dkeys), "")
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (p *page) step(then runtime.Break) tea.Cmd {
 	case questionPause:
 		p.debug.pause = nil
 	default:
-		return p.tell(theme.Text, "the run does not stand still any more")
+		return p.tell(theme.Text, p.T("the run does not stand still any more"))
 	}
 	p.ask.steps = p.ask.byUser
 	p.unfocusQuestion()
@@ -175,34 +175,34 @@ func (p *page) chooseUntil(msg untilMsg) tea.Cmd {
 	if msg.err == nil {
 		for _, t := range msg.list {
 			p.debug.saw(t.Name)
-			effects[t.Name] = effectWords(t.Effect)
+			effects[t.Name] = p.T(effectWords(t.Effect))
 		}
 	}
 	if len(p.debug.names) == 0 {
-		return p.show(dialog.NewPrompt(kindUntil, "RUN UNTIL", "the next call of this tool", "", p.env.dkeys), p.id)
+		return p.show(dialog.NewPrompt(kindUntil, p.T("RUN UNTIL"), p.T("the next call of this tool"), "", p.env.dkeys), p.id)
 	}
 	items := make([]dialog.Item, 0, len(p.debug.names))
 	for _, name := range p.debug.names {
 		items = append(items, dialog.Item{ID: name, Label: name, Cells: []dialog.Cell{{Text: effects[name], Left: true, Role: theme.Faint}}})
 	}
-	return p.show(dialog.NewPicker(kindUntil, "RUN UNTIL", "", items, false, p.env.dkeys), p.id)
+	return p.show(dialog.NewPicker(kindUntil, p.T("RUN UNTIL"), "", items, false, p.env.dkeys), p.id)
 }
 
 // pauseRows tell what the model would be sent.
 func (p *page) pauseRows(add func([]line.Span, ...line.Span), mark string) {
 	s, d := p.env.style, p.debug.pause
-	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "PAUSED  "),
-		line.Say(theme.Text, "before the model call, "+s.Text(d.Model))}, line.Say(theme.Faint, fmt.Sprintf("step %d ", d.Step)))
+	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, s.T("PAUSED")+"  "),
+		line.Say(theme.Text, s.T("before the model call, %s", s.Text(d.Model)))}, line.Say(theme.Faint, s.T("step %d", d.Step)+" "))
 	keys := p.keyRows("")
-	fact := func(name, value string) []line.Span {
-		return []line.Span{line.Say(theme.Faint, "   "+name), line.Say(theme.Text, value)}
+	fact := func(name words.Text, value string) []line.Span {
+		return []line.Span{line.Say(theme.Faint, "   "+s.Metrics.Fit(s.T(name), 7)), line.Say(theme.Text, value)}
 	}
-	body := [][]line.Span{fact("sent   ", counted(d.Messages, "message")+", "+theme.Tokens(d.Tokens, true)+" tokens")}
+	body := [][]line.Span{fact("sent", s.N(d.Messages, "%d message, %s tokens", "%d messages, %s tokens", d.Messages, theme.Tokens(d.Tokens, true)))}
 	if d.New > 0 {
-		body = append(body, fact("new    ", counted(d.New, "message")+" since the request before"))
+		body = append(body, fact("new##messages", s.N(d.New, "%d message since the request before", "%d messages since the request before", d.New)))
 	}
 	if l := d.Last; l != nil {
-		body = append(body, fact("before ", stepText(l)))
+		body = append(body, fact("before##last step", stepText(s, l)))
 	}
 	for i, row := range body {
 		if i < p.lay.h/3-1-len(keys) {
@@ -215,26 +215,19 @@ func (p *page) pauseRows(add func([]line.Span, ...line.Span), mark string) {
 }
 
 // stepText says what the step before a pause did.
-func stepText(d *trace.StepDone) string {
-	say := fmt.Sprintf("step %d: %s", d.Step, counted(d.Calls, "call"))
+func stepText(s line.Style, d *trace.StepDone) string {
+	say := s.N(d.Calls, "step %d: %d call", "step %d: %d calls", d.Step, d.Calls)
 	if d.Failed > 0 {
-		say += fmt.Sprintf(", %d failed", d.Failed)
+		say += s.T(", %d failed", d.Failed)
 	}
-	say += ", " + theme.Duration(time.Duration(d.ModelMS)*time.Millisecond)
+	say += s.T(", ##between facts") + s.Theme.Duration(time.Duration(d.ModelMS)*time.Millisecond)
 	if d.FirstMS > 0 {
-		say += " (first token " + theme.Duration(time.Duration(d.FirstMS)*time.Millisecond) + ")"
+		say += " " + s.T("(first token %s)", s.Theme.Duration(time.Duration(d.FirstMS)*time.Millisecond))
 	}
 	if d.Tokens > 0 {
-		say += ", " + theme.Tokens(d.Tokens, false) + " tokens"
+		say += s.T(", %s tokens", theme.Tokens(d.Tokens, false))
 	}
 	return say
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // stopCall stops the call that is selected in the trace.
@@ -242,7 +235,7 @@ func (p *page) stopCall() tea.Cmd {
 	id := p.columns.trace.RunningCall()
 	switch {
 	case id == "":
-		return p.tell(theme.Text, "x stops a tool call that runs: choose one")
+		return p.tell(theme.Text, p.T("x stops a tool call that runs: choose one"))
 	case !p.writable():
 		return p.tell(theme.Error, p.whyNot())
 	}

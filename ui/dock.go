@@ -10,6 +10,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // addRow puts a row into the dock.
@@ -50,7 +51,7 @@ func (p *page) dockRows(w int, notices []Notice) []string {
 func (p *page) noticeRows(notices []Notice, add addRow) {
 	s := p.env.style
 	for _, n := range notices {
-		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Say(theme.Text, s.Text(n.Text))})
+		add([]line.Span{line.Say(theme.Warn, " "+s.Theme.Glyphs.Question+" "), line.Say(theme.Text, s.Tell(n.Text))})
 	}
 }
 
@@ -63,11 +64,11 @@ func (p *page) unsavedRows(add addRow) {
 	when, todo := againAt(u.Todo)
 	var right []line.Span
 	if when != "" {
-		right = append(right, line.Say(theme.Faint, "  "+s.Text(when)+" "))
+		right = append(right, line.Say(theme.Faint, "  "+s.Tell(when)+" "))
 	}
-	add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Text(u.Message))+"  "), line.Say(theme.Text, s.Text(u.Why))}, right...)
+	add([]line.Span{line.Say(theme.Error, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, strings.ToUpper(s.Tell(u.Message))+"  "), line.Say(theme.Text, s.Tell(u.Why))}, right...)
 	if todo != "" {
-		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(todo))})
+		add([]line.Span{line.Say(theme.Faint, "   "+s.Tell(todo))})
 	}
 }
 
@@ -82,26 +83,27 @@ func againAt(todo string) (when, rest string) {
 
 // retryTexts tell of a wait before another attempt, at length and shorter. Once the wait is over it counts how long the new
 // attempt has been out.
-func (r *runState) retryTexts(now time.Time) []string {
+func (r *runState) retryTexts(s line.Style, now time.Time) []string {
 	d, out := r.retry.data, now.Sub(r.retry.until)
-	when, short := "trying again", "again"
+	when, short := s.T("trying again"), s.T("again##tries")
 	switch {
 	case out < 0:
-		when, short = "again in "+seconds(-out), seconds(-out)
+		short = seconds(s.Theme.Lang(), -out)
+		when = s.T("again in %s", short)
 	case out >= noticed:
-		when = "waiting " + passed(out)
+		when = s.T("waiting %s", passed(s.Theme.Lang(), out))
 		short = when
 	}
 	place, tight := "", ""
 	if d.Max > 0 {
-		place, tight = fmt.Sprintf(", %d of %d", d.Attempt+1, d.Max), fmt.Sprintf(", %d/%d", d.Attempt+1, d.Max)
+		place, tight = s.T(", %d of %d", d.Attempt+1, d.Max), s.T(", %d/%d", d.Attempt+1, d.Max)
 	}
 	if d.Tool != "" {
-		head := "TOOL FAILED  " + d.Tool + " " + when + place
-		return []string{strings.TrimRight(head+"  "+d.Cause, " "), head, d.Tool + " " + short + tight, short + tight + "  " + d.Tool}
+		head := s.T("TOOL FAILED") + "  " + d.Tool + " " + when + place
+		return []string{strings.TrimRight(head+"  "+s.Theme.Tell(d.Cause), " "), head, d.Tool + " " + short + tight, short + tight + "  " + d.Tool}
 	}
 	f := chat.Cause(d)
-	word, what := retryWord(d.Status, f.Kind), f.Text
+	word, what := retryWord(s, d.Status, f.Kind), f.Text
 	if d.Status != 0 {
 		what = strings.TrimPrefix(strings.TrimPrefix(what, fmt.Sprintf("HTTP %d", d.Status)), ": ")
 	}
@@ -111,49 +113,50 @@ func (r *runState) retryTexts(now time.Time) []string {
 	case what == "":
 		what = f.Host
 	}
+	what = s.Theme.Tell(what)
 	head := word + "  " + when + place
 	texts := []string{strings.TrimRight(head+"  "+what, " ")}
 	if f.All {
-		texts = []string{strings.TrimRight(head+"  all tabs wait  "+what, " "), head + "  all tabs wait"}
+		texts = []string{strings.TrimRight(head+"  "+s.T("all tabs wait")+"  "+what, " "), head + "  " + s.T("all tabs wait")}
 	}
 	return append(texts, head, word+" "+short+tight, short+tight+"  "+word)
 }
 
 // passed is a time that has passed, in whole seconds.
-func passed(d time.Duration) string { return seconds(d.Truncate(time.Second)) }
+func passed(l words.Lang, d time.Duration) string { return seconds(l, d.Truncate(time.Second)) }
 
 // retryWord names what went wrong by the status of the answer, or by its kind when there was none.
-func retryWord(status int, kind llm.ErrorKind) string {
+func retryWord(s line.Style, status int, kind llm.ErrorKind) string {
 	switch {
 	case status == 429:
-		return "429 RATE LIMIT"
+		return s.T("429 RATE LIMIT")
 	case kind == llm.ErrRate:
-		return "RATE LIMIT"
+		return s.T("RATE LIMIT")
 	case status == 503 || status == 529:
-		return fmt.Sprintf("%d OVERLOADED", status)
+		return s.T("%d OVERLOADED", status)
 	case status >= 500:
-		return fmt.Sprintf("%d SERVER ERROR", status)
+		return s.T("%d SERVER ERROR", status)
 	case kind == llm.ErrServer:
-		return "SERVER ERROR"
+		return s.T("SERVER ERROR")
 	case status != 0:
 		return fmt.Sprintf("HTTP %d", status)
 	case kind == llm.ErrCut:
-		return "CUT OFF"
+		return s.T("CUT OFF")
 	case kind == llm.ErrTimeout:
-		return "NO ANSWER"
+		return s.T("NO ANSWER")
 	case kind == llm.ErrProtocol:
-		return "BAD ANSWER"
+		return s.T("BAD ANSWER")
 	}
-	return "NO CONNECTION"
+	return s.T("NO CONNECTION")
 }
 
 // seconds counts down at 1 Hz: the last second is 1.
-func seconds(d time.Duration) string {
+func seconds(l words.Lang, d time.Duration) string {
 	n := int((d + time.Second - 1) / time.Second)
 	if n >= 60 {
-		return theme.Duration(time.Duration(n) * time.Second)
+		return l.Duration(time.Duration(n) * time.Second)
 	}
-	return fmt.Sprintf("%d s", n)
+	return l.T("%d s", n)
 }
 
 func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
@@ -178,26 +181,26 @@ func (p *page) questionRows(add func([]line.Span, ...line.Span)) {
 	r := p.interrupted
 	when := ""
 	if !r.StartedAt.IsZero() {
-		if when = theme.Ago(p.env.now.Sub(r.StartedAt)); when != "now" {
-			when += " ago"
+		if when = s.Theme.Ago(p.env.now.Sub(r.StartedAt)); p.env.now.Sub(r.StartedAt) >= time.Minute {
+			when = s.T("%s ago", when)
 		}
 	}
-	fact := fmt.Sprintf("turn %d", r.Turn)
+	fact := s.T("turn %d", r.Turn)
 	if r.Step > 0 {
-		fact += fmt.Sprintf(", step %d", r.Step)
+		fact = s.T("turn %d, step %d", r.Turn, r.Step)
 	}
-	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "INTERRUPTED  "), line.Say(theme.Text, fact)}, line.Say(theme.Faint, when+" "))
+	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, s.T("INTERRUPTED")+"  "), line.Say(theme.Text, fact)}, line.Say(theme.Faint, when+" "))
 	if p.question() == questionOutcome {
 		p.outcomeRow(add)
 		return
 	}
-	lead := "  Go on where it stopped?  "
+	lead := "  " + s.T("Go on where it stopped?") + "  "
 	if p.lay.w < 60 {
-		lead = "  Go on?  "
+		lead = "  " + s.T("Go on?") + "  "
 	}
 	for i, k := range p.keyRows(lead) {
 		if i == 0 && p.lay.w >= 72 {
-			k = append(k, line.Say(theme.Faint, " new input gives it up too"))
+			k = append(k, line.Say(theme.Faint, " "+s.T("new input gives it up too")))
 		}
 		add(k)
 	}
@@ -209,12 +212,12 @@ const mostPreview = 4
 // foldRows ask whether the context is to be folded: what goes, what is remembered instead, what it saves.
 func (p *page) foldRows(add func([]line.Span, ...line.Span), mark string) {
 	s, d := p.env.style, p.asking
-	fact, kept := foldPreview(d)
-	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, "FOLD  "),
+	fact, kept := foldPreview(s, d)
+	add([]line.Span{line.Say(theme.Accent, mark), line.Say(theme.Warn, s.Theme.Glyphs.Question+" "), line.Bold(theme.Strong, s.T("FOLD")+"  "),
 		line.Say(theme.Text, p.columns.chat.Leaving())}, line.Say(theme.Text, fact+" "))
 	for i, e := range kept {
 		if i == mostPreview-1 && len(kept) > mostPreview {
-			add([]line.Span{line.Say(theme.Faint, fmt.Sprintf("   %d more", len(kept)-i))})
+			add([]line.Span{line.Say(theme.Faint, "   "+s.T("%d more", len(kept)-i))})
 			break
 		}
 		add([]line.Span{line.Say(theme.Faint, "   "+s.Text(e))})
@@ -223,7 +226,7 @@ func (p *page) foldRows(add func([]line.Span, ...line.Span), mark string) {
 		if i == 2 {
 			break
 		}
-		add([]line.Span{line.Say(theme.Text, "   "+s.Theme.Glyphs.Pin+" "+s.Text(text))}, line.Say(theme.Faint, "pinned "))
+		add([]line.Span{line.Say(theme.Text, "   "+s.Theme.Glyphs.Pin+" "+s.Text(text))}, line.Say(theme.Faint, s.T("pinned")+" "))
 	}
 	for _, k := range p.keyRows("  ") {
 		add(k)
@@ -243,26 +246,30 @@ func (p *page) completionRows(add func([]line.Span, ...line.Span)) {
 		}
 		name := "/" + m.slash
 		if m.arg != "" {
-			name += " " + m.arg
+			name += " " + s.T(m.arg)
 		}
 		right := ""
 		if i == c.at {
-			if right = "Enter run   Tab fill in "; len(c.matches) > most {
-				right = fmt.Sprintf("%d of %d   ", i+1, len(c.matches)) + right
+			if right = s.T("Enter run   Tab fill in") + " "; len(c.matches) > most {
+				right = s.T("%d of %d", i+1, len(c.matches)) + "   " + right
 			}
 		}
-		add([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == c.at, s.Metrics.Fit(name, 24)), line.Say(theme.Faint, "  "+m.title)}, line.Say(theme.Faint, right))
+		add([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == c.at, s.Metrics.Fit(name, 24)), line.Say(theme.Faint, "  "+s.T(m.title))}, line.Say(theme.Faint, right))
 	}
 }
 
 // suggestion is something to try in an empty session.
-type suggestion struct{ text, shows string }
+type suggestion struct {
+	text  string
+	shows string
+}
 
-func suggestions() []suggestion {
+// suggestions are in the user's language, as what is said to a model is.
+func suggestions(l words.Lang) []suggestion {
 	return []suggestion{
-		{"what is (17+5)*3?", "a tool, step by step"},
-		{"remember that the deploy is on Friday", "memory"},
-		{"add a todo: submit the report", "sidebar"},
+		{l.T("what is (17+5)*3?"), l.T("a tool, step by step")},
+		{l.T("remember that the deploy is on Friday"), l.T("memory")},
+		{l.T("add a todo: submit the report"), l.T("sidebar")},
 	}
 }
 
@@ -275,15 +282,15 @@ func (p *page) emptyRows(w, h int) []string {
 		body = append(body, s.Row(theme.OnBase, width, left, right...)+s.Blank(theme.OnBase, w-width))
 	}
 	for i, text := range p.env.opts.Banner {
-		for _, part := range s.Metrics.Wrap(s.Text(text), max(width-2, 1)) {
+		for _, part := range s.Metrics.Wrap(s.Tell(text), max(width-2, 1)) {
 			row([]line.Span{line.Weight(bannerRole(i), i == 0, " "+part)})
 		}
 	}
 	if len(body) > 0 {
 		row(nil)
 	}
-	row([]line.Span{line.Bold(theme.Strong, " TRY")}, line.Say(theme.Faint, "Down, Enter "))
-	for i, t := range suggestions() {
+	row([]line.Span{line.Bold(theme.Strong, " "+s.T("TRY"))}, line.Say(theme.Faint, s.T("Down, Enter")+" "))
+	for i, t := range suggestions(p.env.opts.Lang) {
 		mark, role := " ", theme.Text
 		if i == p.try {
 			mark, role = s.Theme.Glyphs.Here, theme.Strong
@@ -314,7 +321,7 @@ func bannerRole(i int) theme.Role {
 // noteRows fills the chat while there is no session to show.
 func noteRows(s line.Style, w, h int, text string) []string {
 	rows := make([]string, 0, h)
-	for _, part := range s.Metrics.Wrap(s.Text(text), max(w-3, 1)) {
+	for _, part := range s.Metrics.Wrap(s.Tell(text), max(w-3, 1)) {
 		rows = append(rows, s.Theme.Paint(theme.Faint, theme.OnBase, false, s.Metrics.Fit("  "+part, w)))
 	}
 	for len(rows) < h {

@@ -16,12 +16,13 @@ import (
 	"vitrine/ui/dialog"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here the user writes other arguments for a call, its result, or why it is denied. What was typed stays: in the dialog when it
 // is refused, as a draft when the dialog is closed, among the inputs before when the call has gone meanwhile.
 
-const editing = "change the arguments"
+const editing words.Text = "change the arguments"
 
 // draftOf names what was typed into a dialog about a call.
 func draftOf(kind dialog.Kind, call string) string { return string(kind) + " " + call }
@@ -32,7 +33,7 @@ func (p *page) editCall(d trace.ApprovalData) tea.Cmd {
 	if !ok {
 		text = editable(d.Arguments)
 	}
-	return p.show(dialog.NewEditor(kindEdit, "EDIT", "arguments of "+d.Tool, text, p.env.dkeys), d.ID)
+	return p.show(dialog.NewEditor(kindEdit, p.T("EDIT"), p.T("arguments of %s", d.Tool), text, p.env.dkeys), d.ID)
 }
 
 // editable writes JSON over several lines, with what could not be seen in it as escapes.
@@ -73,7 +74,7 @@ func editable(raw json.RawMessage) string {
 }
 
 // jsonProblem says what is wrong with arguments, and at which byte; empty when they are one object.
-func jsonProblem(text string) (what string, at int) {
+func jsonProblem(l words.Lang, text string) (what string, at int) {
 	var v any
 	err := json.Unmarshal([]byte(text), &v)
 	var bad *json.SyntaxError
@@ -86,12 +87,12 @@ func jsonProblem(text string) (what string, at int) {
 		before := text[:min(at, len(text))]
 		row := strings.Count(before, "\n") + 1
 		column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
-		return fmt.Sprintf("row %d, column %d: %s", row, column, bad.Error()), at
+		return l.T("row %d, column %d: %s", row, column, bad.Error()), at
 	case err != nil:
 		return err.Error(), 0
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return "the arguments are one JSON object: { ... }", 0
+		return l.T("the arguments are one JSON object: { ... }"), 0
 	}
 	return "", 0
 }
@@ -103,19 +104,19 @@ func (p *page) edited(r dialog.Edited) tea.Cmd {
 		return nil
 	}
 	if !p.waits(p.subject) {
-		e.Fail("the call does not wait any more; Esc keeps the text among the inputs before", -1)
+		e.Fail(p.T("the call does not wait any more; Esc keeps the text among the inputs before"), -1)
 		return nil
 	}
 	if r.Kind == kindAnswer {
 		if strings.TrimSpace(r.Text) == "" {
-			e.Fail("what should the model be told?", -1)
+			e.Fail(p.T("what should the model be told?"), -1)
 			return nil
 		}
 		p.dialog = nil
 		p.keepDraft(r.Kind, r.Text) // should it not be taken
 		return p.decide(runtime.Decision{Call: p.subject, Result: &r.Text})
 	}
-	if what, at := jsonProblem(r.Text); what != "" {
+	if what, at := jsonProblem(p.env.opts.Lang, r.Text); what != "" {
 		e.Fail(what, at)
 		return nil
 	}
@@ -145,7 +146,7 @@ func (p *page) accepted(err error) tea.Cmd {
 	open = open && e.Kind() == kindEdit
 	switch {
 	case err != nil && open:
-		e.Fail(strings.ReplaceAll(err.Error(), "\n", "; "), -1)
+		e.Fail(p.env.opts.Lang.Tell(strings.ReplaceAll(err.Error(), "\n", "; ")), -1)
 		return nil
 	case err != nil:
 		return p.fail(editing, err)
@@ -171,12 +172,12 @@ func (p *page) keepDraft(kind dialog.Kind, text string) {
 }
 
 // goneText is said of a text that was typed for a call which does not wait any more.
-const goneText = "the call does not wait any more; Up in the input brings the text back"
+const goneText words.Text = "the call does not wait any more; Up in the input brings the text back"
 
 // gone keeps what was typed for a call that has gone.
 func (p *page) gone(text string) tea.Cmd {
 	p.history.add(text)
-	return p.tell(theme.Text, goneText)
+	return p.tell(theme.Text, p.T(goneText))
 }
 
 // left closes a dialog that was written in; what was typed for a call stays for the next time.
@@ -190,5 +191,5 @@ func (p *page) left(r dialog.Left) tea.Cmd {
 		return p.gone(r.Text)
 	}
 	p.keepDraft(r.Kind, r.Text)
-	return p.tell(theme.Text, "kept: the same key goes on with it")
+	return p.tell(theme.Text, p.T("kept: the same key goes on with it"))
 }

@@ -14,7 +14,9 @@ import (
 	"vitrine/runtime/prompt"
 	"vitrine/trace"
 	"vitrine/ui/dialog"
+	"vitrine/ui/line"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here is what the user does with the context: folding it, taking that back, pins, and looking into it.
@@ -32,10 +34,10 @@ func (p *page) compact(e trace.Event, d trace.CompactData) tea.Cmd {
 			p.focusOn(paneInput)
 		}
 		if d.Phase == "refused" && e.RunID == "" && e.Seq == 0 {
-			return p.tell(theme.Text, "not folded: "+d.Detail)
+			return p.tell(theme.Text, p.T("not folded: %s", p.env.opts.Lang.Tell(d.Detail)))
 		}
 	case "undone":
-		return p.tell(theme.Text, "the fold is taken back: "+theme.Tokens(d.TokensBefore, false)+" to "+theme.Tokens(d.TokensAfter, false))
+		return p.tell(theme.Text, p.T("the fold is taken back: %s to %s", theme.Tokens(d.TokensBefore, false), theme.Tokens(d.TokensAfter, false)))
 	}
 	return nil
 }
@@ -61,9 +63,9 @@ func (p *page) pinned(e trace.Event) {
 
 // What the answers to the question of an interrupted run do.
 const (
-	resuming = "resume the run"
-	givingUp = "give the run up"
-	deciding = "answer for the call"
+	resuming words.Text = "resume the run"
+	givingUp words.Text = "give the run up"
+	deciding words.Text = "answer for the call"
 )
 
 // changedBy is the end of a change.
@@ -71,13 +73,13 @@ func (p *page) changedBy(msg setMsg) tea.Cmd {
 	var refused *runtime.RefusedError
 	switch {
 	case errors.As(msg.err, &refused):
-		return p.tell(theme.Warn, msg.what+": "+refused.Why)
-	case errors.Is(msg.err, runtime.ErrNotFound) && strings.HasPrefix(msg.what, unpinning):
-		return p.tell(theme.Error, "there is no pin "+strings.TrimPrefix(msg.what, unpinning))
+		return p.tell(theme.Warn, p.T("%s: %s", p.T(msg.what), p.env.opts.Lang.Tell(refused.Why)))
+	case errors.Is(msg.err, runtime.ErrNotFound) && msg.what == unpinning:
+		return p.tell(theme.Error, p.T("there is no pin %s", msg.about))
 	case msg.what == editing:
 		return p.accepted(msg.err)
 	case msg.err != nil && msg.what == stoppingCall && errors.Is(msg.err, runtime.ErrNotFound):
-		return p.tell(theme.Text, "that call does not run any more")
+		return p.tell(theme.Text, p.T("that call does not run any more"))
 	case msg.err != nil && (msg.what == resuming || msg.what == givingUp || msg.what == deciding || msg.what == stepping):
 		return tea.Batch(p.fail(msg.what, msg.err), p.reload()) // the question is still open
 	case msg.err != nil:
@@ -87,7 +89,7 @@ func (p *page) changedBy(msg setMsg) tea.Cmd {
 		return p.env.context(p.id) // what it shows may have changed
 	}
 	if msg.what == addingTodo {
-		return p.tell(theme.Text, "added to the todos")
+		return p.tell(theme.Text, p.T("added to the todos"))
 	}
 	return nil
 }
@@ -100,7 +102,7 @@ func (m *Model) fold(arg string) tea.Cmd {
 	case "undo":
 		return m.undoFold()
 	default:
-		return p.tell(theme.Error, "/compact folds now, /compact undo takes the last fold back")
+		return p.tell(theme.Error, p.T("/compact folds now, /compact undo takes the last fold back"))
 	}
 	if !p.writable() {
 		return p.tell(theme.Error, p.whyNot())
@@ -124,13 +126,13 @@ func (m *Model) pin(arg string) tea.Cmd {
 	case !p.writable():
 		return p.tell(theme.Error, p.whyNot())
 	case arg == "":
-		return tea.Batch(p.setInput("/pin "), p.tell(theme.Text, "what no fold may lose: /pin TEXT"))
+		return tea.Batch(p.setInput("/pin "), p.tell(theme.Text, p.T("what no fold may lose: /pin TEXT")))
 	}
-	return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: arg}), p.tell(theme.Text, "pinned: "+arg))
+	return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: arg}), p.tell(theme.Text, p.T("pinned: %s", arg)))
 }
 
-// unpinning says, with what was asked for behind it, what a setting was to do.
-const unpinning = "unpin "
+// unpinning says what a setting was to do.
+const unpinning words.Text = "unpin"
 
 // unpin takes a pin away, by its number or text, or asks which.
 func (m *Model) unpin(arg string) tea.Cmd {
@@ -139,21 +141,26 @@ func (m *Model) unpin(arg string) tea.Cmd {
 	case !p.writable():
 		return p.tell(theme.Error, p.whyNot())
 	case arg != "":
-		return m.env.set(p.id, unpinning+arg, runtime.Setting{Unpin: arg})
+		set := m.env.set(p.id, unpinning, runtime.Setting{Unpin: arg})
+		return func() tea.Msg {
+			msg := set().(setMsg)
+			msg.about = arg
+			return msg
+		}
 	case len(p.pins) == 0:
-		return p.tell(theme.Text, "nothing is pinned; /pin TEXT pins a sentence")
+		return p.tell(theme.Text, p.T("nothing is pinned; /pin TEXT pins a sentence"))
 	}
 	items := make([]dialog.Item, 0, len(p.pins))
 	for i, r := range p.pins {
-		from := "by you"
+		from := p.T("by you")
 		if n := p.columns.chat.TurnOf(r.N); r.N > 0 && n > 0 {
-			from = fmt.Sprintf("turn %d", n)
+			from = p.T("turn %d", n)
 		} else if r.Source == "rule" {
-			from = "a rule"
+			from = p.T("a rule")
 		}
 		items = append(items, dialog.Item{ID: r.ID, Label: fmt.Sprintf("%d  %s", i+1, r.Text), Cells: []dialog.Cell{{Text: from, Role: theme.Faint}}})
 	}
-	return p.show(dialog.NewPicker(kindPins, "UNPIN", "", items, false, m.env.dkeys), p.id)
+	return p.show(dialog.NewPicker(kindPins, p.T("UNPIN"), "", items, false, m.env.dkeys), p.id)
 }
 
 // openContext shows what the next request holds.
@@ -163,9 +170,12 @@ func (m *Model) openContext() tea.Cmd {
 	case p.broken != "" || !p.loaded:
 		return p.tell(theme.Error, p.whyNot())
 	case p.held != 0:
-		return p.tell(theme.Text, p.whyNot()+"; it knows what is sent next")
+		return p.tell(theme.Text, p.T("%s; it knows what is sent next", p.whyNot()))
 	case p.busy() && p.debug.pause == nil:
-		return p.tell(theme.Text, "the context changes while "+map[bool]string{true: "it is folded", false: "a turn runs"}[p.folding()]+"; look when that has ended, or into the trace")
+		return p.tell(theme.Text, p.T(map[bool]words.Text{
+			true:  "the context changes while it is folded; look when that has ended, or into the trace",
+			false: "the context changes while a turn runs; look when that has ended, or into the trace",
+		}[p.folding()]))
 	}
 	return m.env.context(p.id)
 }
@@ -176,7 +186,7 @@ func (p *page) inspect(msg contextMsg) tea.Cmd {
 		if _, open := p.dialog.(*dialog.Context); open {
 			p.dialog = nil
 		}
-		return p.tell(theme.Text, "the context cannot be shown now: "+msg.err.Error())
+		return p.tell(theme.Text, p.T("the context cannot be shown now: %s", p.env.opts.Lang.Tell(msg.err.Error())))
 	}
 	if open, ok := p.dialog.(*dialog.Context); ok {
 		open.SetView(msg.view)
@@ -196,10 +206,10 @@ func (m *Model) inspected(p *page, r dialog.Inspected) tea.Cmd {
 		return m.fold("")
 	case dialog.ActPin:
 		if r.Part.Kind != string(llm.KindUser) {
-			return p.tell(theme.Text, "p pins what you said: choose a user row")
+			return p.tell(theme.Text, p.T("p pins what you said: choose a user row"))
 		}
 		text := firstSentence(r.Part.Content)
-		return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: text}), p.tell(theme.Text, "pinned: "+text))
+		return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: text}), p.tell(theme.Text, p.T("pinned: %s", text)))
 	case dialog.ActJSON:
 		b, err := json.MarshalIndent(r.View, "", "  ")
 		if err != nil {
@@ -207,7 +217,7 @@ func (m *Model) inspected(p *page, r dialog.Inspected) tea.Cmd {
 		}
 		return p.over(dialog.NewText(kindPart, "CONTEXT", string(b), m.env.dkeys))
 	}
-	return p.over(dialog.NewText(kindPart, strings.ToUpper(r.Part.Kind)+"  exactly as it is sent", r.Part.Content, m.env.dkeys))
+	return p.over(dialog.NewText(kindPart, p.T("%s  exactly as it is sent", strings.ToUpper(p.env.opts.Lang.Tell(r.Part.Kind))), r.Part.Content, m.env.dkeys))
 }
 
 // over opens a dialog over another, which comes back when it closes.
@@ -244,22 +254,22 @@ func (p *page) whole() (tea.Cmd, bool) {
 	if !ok {
 		return nil, false
 	}
-	return p.show(dialog.NewText(kindFold, "FOLD", text, p.env.dkeys), ""), true
+	return p.show(dialog.NewText(kindFold, p.T("FOLD"), text, p.env.dkeys), ""), true
 }
 
 // asked is the preview of a fold in a few rows: what goes, what is remembered instead.
-func foldPreview(d *trace.CompactData) (fact string, kept []string) {
-	fact = theme.Tokens(d.TokensBefore, false) + " to " + theme.Tokens(d.TokensAfter, false)
+func foldPreview(st line.Style, d *trace.CompactData) (fact string, kept []string) {
+	fact = st.T("%s to %s", theme.Tokens(d.TokensBefore, false), theme.Tokens(d.TokensAfter, false))
 	var s prompt.Summary
 	if json.Unmarshal(d.After, &s) != nil {
 		return fact, nil
 	}
 	for _, f := range []struct {
-		name string
+		name words.Text
 		list []string
 	}{{"goals", s.Goals}, {"facts", s.Facts}, {"todos", s.Todos}, {"unresolved", s.Unresolved}} {
 		for _, e := range f.list {
-			kept = append(kept, f.name+": "+e)
+			kept = append(kept, st.T("%s: %s", st.T(f.name), e))
 		}
 	}
 	return fact, kept

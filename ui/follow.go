@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"fmt"
-
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime"
@@ -94,13 +92,13 @@ func (p *page) there() (word string, waits bool) {
 	case r.id == "" || r.state.Terminal():
 		return "", false
 	case p.free:
-		return "interrupted", false
+		return p.T("interrupted"), false
 	case r.state == runtime.StateWaitingApproval, r.reason == string(runtime.ReasonOutcome):
-		return "waits for an answer there", true
+		return p.T("waits for an answer there"), true
 	case r.active:
 		return "", false // its own word says it
 	}
-	return "as stored: " + r.word(p.env.now), false // nobody knows yet whether that goes on
+	return p.T("as stored: %s", r.word(p.env.opts.Lang, p.env.now)), false // nobody knows yet whether that goes on
 }
 
 // heldRow says who holds the session, and what can be done.
@@ -109,12 +107,12 @@ func (p *page) heldRow(add addRow) {
 	if p.held == 0 {
 		return
 	}
-	head, fact, right := "READ ONLY  ", fmt.Sprintf("open in process %d", p.held), "followed live; Enter asks for it "
+	head, fact, right := s.T("READ ONLY")+"  ", s.T("open in process %d", p.held), s.T("followed live; Enter asks for it")+" "
 	switch {
 	case p.free:
-		head, fact, right = "FREE  ", fmt.Sprintf("process %d has left it; Enter takes it", p.held), ""
+		head, fact, right = s.T("FREE")+"  ", s.T("process %d has left it; Enter takes it", p.held), ""
 	case len(p.approve.waiting) > 0:
-		fact += ", where it waits for an answer"
+		fact += s.T(", where it waits for an answer")
 	}
 	if s.Metrics.Width(head+fact+right)+6 > p.lay.w {
 		right = ""

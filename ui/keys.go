@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"charm.land/bubbles/v2/key"
+	"vitrine/ui/words"
 )
 
 // KeyMap holds every key of the program as values: they feed the matching and the help screen alike, so that no key can be
@@ -31,12 +32,12 @@ type KeyMap struct {
 
 // HelpGroup is one part of the help screen.
 type HelpGroup struct {
-	Name     string
+	Name     words.Text
 	Bindings []key.Binding
 }
 
-func bind(help, desc string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, desc))
+func bind(help string, desc words.Text, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, string(desc)))
 }
 
 // DefaultKeyMap is the key map of SCREENS, as far as its features exist.
@@ -121,7 +122,7 @@ func altDigits() []string {
 // Groups gives the help screen's parts in order; the chord's letters follow from the commands.
 func (k KeyMap) Groups() []HelpGroup {
 	return []HelpGroup{
-		{"always", []key.Binding{k.NextPane, k.Palette, k.Tab, k.TabBefore, k.TabAfter, k.Escape, k.Stop, k.Chord, k.Suspend}},
+		{"always##keys", []key.Binding{k.NextPane, k.Palette, k.Tab, k.TabBefore, k.TabAfter, k.Escape, k.Stop, k.Chord, k.Suspend}},
 		{"input", []key.Binding{
 			k.Send, k.NewLine, k.Older, k.Newer, k.History, k.Outside, k.Slash, k.Help,
 			k.ChatPageUp, k.ChatPageDown, k.ChatLineUp, k.ChatLineDown,

@@ -3,6 +3,7 @@ package ui
 import (
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/words"
 )
 
 // pageMsg is a message for the page of one session. Those of a page that was closed meanwhile are dropped.
@@ -48,8 +49,10 @@ type (
 	}
 	// setMsg is the end of a Set; what says what was to change, for the case that it failed.
 	setMsg struct {
-		id, what string
-		err      error
+		id    string
+		what  words.Text
+		err   error
+		about string // what was asked for
 	}
 	// contextMsg is what the next request of the session holds.
 	contextMsg struct {

@@ -11,6 +11,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // tightShare is how full the context is when the meter warns.
@@ -61,30 +62,30 @@ func meterRow(s line.Style, w int, m trace.Meter, draft int, todos string) strin
 		m.Window += draft
 		m.Estimated = true
 	}
-	cells, at, of := 20, 5, " of "
+	cells, at, of := 20, 5, words.Text("%s of %s")
 	switch {
 	case w >= 140:
 		cells, at = 40, 4
 	case w < 60:
-		cells, at, of = 10, 1, " / "
+		cells, at, of = 10, 1, "%s / %s"
 	}
 	if m.Limit <= 0 {
 		// Nobody has measured: the session is still opening, or another process holds it.
 		return s.Row(theme.OnBase, w, []line.Span{line.Say(theme.Rule, paint.Spaces(at)+strings.Repeat(s.Theme.Glyphs.MeterFree, cells)),
-			line.Say(theme.Faint, "  "+theme.Unknown+of+theme.Unknown)}, line.Say(theme.Faint, todos+" "))
+			line.Say(theme.Faint, "  "+s.T(of, theme.Unknown, theme.Unknown))}, line.Say(theme.Faint, todos+" "))
 	}
 	left := []line.Span{line.Say(theme.Text, paint.Spaces(at))}
 	left = append(left, meterBar(s, cells, m, draft)...)
-	left = append(left, line.Say(fullness(m), "  "+theme.Tokens(m.Used(), m.Estimated)+of+theme.Tokens(m.Limit, false)))
+	left = append(left, line.Say(fullness(m), "  "+s.T(of, theme.Tokens(m.Used(), m.Estimated), theme.Tokens(m.Limit, false))))
 	if w >= 140 {
 		g := s.Theme.Glyphs
 		legend := func(glyph, name string, n int) string { return glyph + " " + name + " " + kilo(n) }
 		left = append(left, line.Say(theme.Faint, "    "+strings.Join([]string{
-			legend(g.MeterFixed, "system", m.System), legend(g.MeterMem, "memory", m.Memory),
-			legend(g.MeterWin, "window", m.Window), legend(g.MeterFree, "free", max(m.Limit-m.Used(), 0)),
+			legend(g.MeterFixed, s.T("system"), m.System), legend(g.MeterMem, s.T("memory"), m.Memory),
+			legend(g.MeterWin, s.T("window"), m.Window), legend(g.MeterFree, s.T("free"), max(m.Limit-m.Used(), 0)),
 		}, "   ")))
 	}
-	facts := []string{turnsText(m), cachedText(m)}
+	facts := []string{turnsText(s, m), cachedText(s, m)}
 	if todos != "" {
 		facts = append(facts, todos)
 	}
@@ -111,21 +112,21 @@ func fullness(m trace.Meter) theme.Role {
 	return theme.Text
 }
 
-func turnsText(m trace.Meter) string {
+func turnsText(s line.Style, m trace.Meter) string {
 	switch {
 	case m.MaxTurns == 0:
-		return fmt.Sprintf("%d turns", m.Turns)
+		return s.T("%d turns", m.Turns)
 	case m.Turns > m.MaxTurns: // within the slack before a fold
-		return fmt.Sprintf("%d turns, %d stay", m.Turns, m.MaxTurns)
+		return s.T("%d turns, %d stay", m.Turns, m.MaxTurns)
 	}
-	return fmt.Sprintf("%d of %d turns", m.Turns, m.MaxTurns)
+	return s.T("%d of %d turns", m.Turns, m.MaxTurns)
 }
 
-func cachedText(m trace.Meter) string {
+func cachedText(s line.Style, m trace.Meter) string {
 	if m.Cached == nil {
-		return theme.Unknown + " cached"
+		return s.T("%s cached", theme.Unknown)
 	}
-	return fmt.Sprintf("%.0f%% cached", *m.Cached*100)
+	return s.T("%.0f%% cached", *m.Cached*100)
 }
 
 // meterBar divides the cells among the parts; a part that is there has one cell at least.

@@ -211,7 +211,7 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		return m.deleted(msg)
 	case closedMsg:
 		if msg.err != nil {
-			return m.page().tell(theme.Error, "give the session up: "+msg.err.Error())
+			return m.page().tell(theme.Error, m.T("give the session up: %s", m.env.opts.Lang.Tell(msg.err.Error())))
 		}
 	case savedMsg:
 		if msg.err != nil {

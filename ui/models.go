@@ -7,6 +7,7 @@ import (
 	"vitrine/ui/dialog"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // ModelOffer is a model that a session can be given.
@@ -40,13 +41,13 @@ func (m *Model) chooseModel(arg string) tea.Cmd {
 		return m.env.set(p.id, "change the model", runtime.Setting{Model: &arg})
 	}
 	if len(m.env.opts.Models) == 0 && m.env.opts.Offer == nil {
-		return p.tell(theme.Text, "model "+p.modelName()+"; /model NAME takes another")
+		return p.tell(theme.Text, p.T("model %s; /model NAME takes another", p.modelName()))
 	}
-	items := modelItems(p.modelName(), nil, m.env.opts.Models)
+	items := modelItems(m.env.opts.Lang, p.modelName(), nil, m.env.opts.Models)
 	if m.env.opts.Offer != nil {
-		items = append(items, dialog.Item{ID: modelsComing, Label: "asking the endpoint and this machine", Off: "it is a list that is coming"})
+		items = append(items, dialog.Item{ID: modelsComing, Label: p.T("asking the endpoint and this machine"), Off: p.T("it is a list that is coming")})
 	}
-	show := p.show(dialog.NewPicker(kindModels, "MODEL", "", items, false, m.env.dkeys), "")
+	show := p.show(dialog.NewPicker(kindModels, p.T("MODEL"), "", items, false, m.env.dkeys), "")
 	return tea.Batch(show, m.env.askModels(p.id))
 }
 
@@ -71,16 +72,16 @@ func (m *Model) offeredModels(msg modelsMsg) tea.Cmd {
 	if !ok || picker.Kind() != kindModels {
 		return nil
 	}
-	items := modelItems(p.modelName(), msg.offers, m.env.opts.Models)
+	items := modelItems(m.env.opts.Lang, p.modelName(), msg.offers, m.env.opts.Models)
 	if msg.err != nil {
-		items = append(items, dialog.Item{ID: modelsFailed, Label: "no list of the endpoint's models: " + paint.CleanLine(msg.err.Error()), Off: "it says why a list is missing"})
+		items = append(items, dialog.Item{ID: modelsFailed, Label: p.T("no list of the endpoint's models: %s", paint.CleanLine(p.env.opts.Lang.Tell(msg.err.Error()))), Off: p.T("it says why a list is missing")})
 	}
 	picker.SetItems(items)
 	return nil
 }
 
 // modelItems are the models that are offered, and of the others the ones that are known without asking.
-func modelItems(now string, offers []ModelOffer, known []string) []dialog.Item {
+func modelItems(l words.Lang, now string, offers []ModelOffer, known []string) []dialog.Item {
 	var items []dialog.Item
 	listed := map[string]bool{}
 	add := func(o ModelOffer) {
@@ -90,13 +91,13 @@ func modelItems(now string, offers []ModelOffer, known []string) []dialog.Item {
 		listed[o.Name] = true
 		it := dialog.Item{ID: o.Name, Label: paint.CleanLine(o.Name)}
 		if o.Context > 0 {
-			it.Cells = append(it.Cells, dialog.Cell{Text: theme.Tokens(o.Context, false) + " context", Role: theme.Faint})
+			it.Cells = append(it.Cells, dialog.Cell{Text: l.T("%s context", theme.Tokens(o.Context, false)), Role: theme.Faint})
 		} else {
 			it.Cells = append(it.Cells, dialog.Cell{})
 		}
 		where := paint.CleanLine(o.At)
 		if o.Name == now {
-			where = "now"
+			where = l.T("now##in use")
 		}
 		it.Cells = append(it.Cells, dialog.Cell{Text: where, Role: theme.Faint, Left: true})
 		items = append(items, it)

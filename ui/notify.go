@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime/config"
+	"vitrine/ui/words"
 )
 
 // What happens in a tab that is not seen is told outside of the screen too: by the bell, which tmux and most terminals turn into a
@@ -20,7 +21,7 @@ func (m *Model) notify() tea.Cmd {
 		if i == m.active || was != markRunning || len(m.env.opts.Notify) == 0 {
 			continue
 		}
-		word := ""
+		word := words.Text("")
 		switch now {
 		case markNeedsYou:
 			word = "needs you"
@@ -31,7 +32,7 @@ func (m *Model) notify() tea.Cmd {
 		default:
 			continue
 		}
-		cmds = append(cmds, tea.Raw(notification(m.env.opts.Notify, m.env.style.Text(p.name())+": "+word)))
+		cmds = append(cmds, tea.Raw(notification(m.env.opts.Notify, m.env.style.Text(p.name())+": "+m.T(word))))
 	}
 	return tea.Batch(cmds...)
 }

@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"fmt"
-
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime"
@@ -46,12 +44,12 @@ func (m *Model) offer(msg offersMsg) {
 			n++
 		}
 	}
-	text := fmt.Sprintf("UNFINISHED  %d other sessions have a run to go on with   Ctrl+X S shows them   Esc hides this", n)
+	text := m.T("UNFINISHED  %d other sessions have a run to go on with   Ctrl+X S shows them   Esc hides this", n)
 	switch {
 	case n == 0:
 		return
 	case n == 1:
-		text = "UNFINISHED  1 other session has a run to go on with   Ctrl+X S shows it   Esc hides this"
+		text = m.T("UNFINISHED  1 other session has a run to go on with   Ctrl+X S shows it   Esc hides this")
 	}
 	m.notices = append(m.notices, Notice{ID: offerID, Text: text})
 }

@@ -53,11 +53,11 @@ func (m outsideMsg) session() string { return m.id }
 
 // openOutside opens the editor on a text of the page.
 func (p *page) openOutside(kind dialog.Kind, text string) tea.Cmd {
-	words := editorOf(p.env.opts.Env)
-	if len(words) == 0 {
-		return p.tell(theme.Error, "no editor is named: set VISUAL or EDITOR")
+	editor := editorOf(p.env.opts.Env)
+	if len(editor) == 0 {
+		return p.tell(theme.Error, p.T("no editor is named: set VISUAL or EDITOR"))
 	}
-	o := &outside{env: p.env, words: words, name: "text.md", text: text}
+	o := &outside{env: p.env, words: editor, name: "text.md", text: text}
 	if kind == kindEdit {
 		o.name = "arguments.json"
 	}
@@ -140,7 +140,7 @@ func (p *page) returned(msg outsideMsg) tea.Cmd {
 	e, open := p.dialog.(*dialog.Editor)
 	switch {
 	case msg.err != nil:
-		cmds = append(cmds, p.tell(theme.Error, "the text is as it was: "+msg.err.Error()))
+		cmds = append(cmds, p.tell(theme.Error, p.T("the text is as it was: %s", p.env.opts.Lang.Tell(msg.err.Error()))))
 	case msg.kind == "":
 		p.focusOn(paneInput)
 		p.edit.SetText(msg.text)

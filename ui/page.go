@@ -2,7 +2,6 @@ package ui
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"vitrine/ui/dialog"
 	"vitrine/ui/input"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // page is one tab: a session as folded from its events, and what the user does with it.
@@ -75,7 +75,7 @@ type request struct {
 }
 
 // stopping is said until the run that was cancelled has ended.
-const stopping = "stopping"
+const stopping words.Text = "stopping"
 
 // mostEarly bounds the events kept for a page that is still opening; when more come it is read again.
 const mostEarly = 10000
@@ -139,12 +139,12 @@ func (p *page) whyNot() string {
 	case p.broken != "":
 		return p.broken
 	case !p.loaded:
-		return "the session is still opening"
+		return p.T("the session is still opening")
 	}
 	if p.free {
-		return "read only until it is taken"
+		return p.T("read only until it is taken")
 	}
-	return fmt.Sprintf("read only: the session is open in process %d", p.held)
+	return p.T("read only: the session is open in process %d", p.held)
 }
 
 // mark is the tab's sign.
@@ -167,9 +167,9 @@ func (p *page) mark() tabMark {
 func (p *page) opened(msg openedMsg) tea.Cmd {
 	p.ask.coming = false
 	if msg.err != nil {
-		p.broken, p.reopens = "cannot open: "+msg.err.Error(), !errors.Is(msg.err, runtime.ErrNotFound)
+		p.broken, p.reopens = p.T("cannot open: %s", p.env.opts.Lang.Tell(msg.err.Error())), !errors.Is(msg.err, runtime.ErrNotFound)
 		if p.reopens {
-			p.broken += "; Enter tries again"
+			p.broken += p.T("; Enter tries again")
 		}
 		return p.tell(theme.Error, p.broken)
 	}
@@ -199,7 +199,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	}
 	p.debug.at, p.debug.pause, p.ask.later = s.Break, s.Pause, false
 	p.unfocusQuestion()
-	if strings.HasSuffix(p.said.text, askingWhether) {
+	if strings.HasSuffix(p.said.text, p.T(askingWhether)) {
 		if p.said.text = ""; p.held != 0 {
 			p.said.text = p.whyNot()
 		}
@@ -280,7 +280,7 @@ func (p *page) event(e trace.Event) tea.Cmd {
 		p.interrupted, p.asking, p.approve, p.ask.later = nil, nil, approvals{}, false
 		p.unfocusQuestion()
 		p.unseen = true
-		if p.said.text == stopping {
+		if p.said.text == p.T(stopping) {
 			p.said.text = ""
 		}
 	case trace.SessionData:
@@ -338,18 +338,21 @@ func (p *page) show(d dialog.Dialog, subject string) tea.Cmd {
 	return nil
 }
 
+// T is one of our texts in the screen's language; see package words.
+func (p *page) T(t words.Text, args ...any) string { return p.env.opts.Lang.T(t, args...) }
+
 // empty says that nothing was said in the session yet.
 func (p *page) empty() bool {
 	return p.loaded && p.run.id == "" && p.columns.chat.Empty() && len(p.inbox) == 0
 }
 
 // fail tells of something that did not work, with what it was.
-func (p *page) fail(what string, err error) tea.Cmd {
+func (p *page) fail(what words.Text, err error) tea.Cmd {
 	if errors.Is(err, runtime.ErrFenced) && p.held == 0 {
-		return tea.Batch(p.tell(theme.Error, what+": another process has taken the session over"), p.reload())
+		return tea.Batch(p.tell(theme.Error, p.T("%s: another process has taken the session over", p.T(what))), p.reload())
 	}
 	if errors.Is(err, runtime.ErrNotFound) {
-		return p.tell(theme.Error, what+": it is not there any more")
+		return p.tell(theme.Error, p.T("%s: it is not there any more", p.T(what)))
 	}
-	return p.tell(theme.Error, what+": "+err.Error())
+	return p.tell(theme.Error, p.T("%s: %s", p.T(what), p.env.opts.Lang.Tell(err.Error())))
 }

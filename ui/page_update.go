@@ -187,7 +187,7 @@ func (p *page) paste(text string) tea.Cmd {
 		p.focusOn(paneInput)
 	}
 	if !p.edit.Insert(text) {
-		return p.tell(theme.Error, "the paste is larger than an input may be (1 MB)")
+		return p.tell(theme.Error, p.T("the paste is larger than an input may be (1 MB)"))
 	}
 	return p.changedInput()
 }
@@ -214,7 +214,7 @@ func (p *page) up() tea.Cmd {
 		return nil
 	}
 	if text, ok := p.history.older(p.edit.Text()); ok {
-		if p.said.text == clearedText {
+		if p.said.text == p.T(clearedText) {
 			p.said.text = ""
 		}
 		return p.setInput(text)
@@ -227,7 +227,7 @@ func (p *page) down() tea.Cmd {
 	case p.complete.open():
 		p.complete.step(1)
 	case p.edit.Empty() && p.empty() && !p.history.browsing():
-		p.try = min(p.try+1, len(suggestions())-1)
+		p.try = min(p.try+1, len(suggestions(p.env.opts.Lang))-1)
 	case p.edit.Down():
 	default:
 		if text, ok := p.history.newer(); ok {
@@ -248,7 +248,7 @@ func (p *page) withdrawn(msg withdrawnMsg) tea.Cmd {
 // enter runs a command or sends the text.
 func (p *page) enter() tea.Cmd {
 	if p.try >= 0 && p.edit.Empty() {
-		p.setInputKeepingTry(suggestions()[p.try].text)
+		p.setInputKeepingTry(suggestions(p.env.opts.Lang)[p.try].text)
 	}
 	text := strings.TrimSpace(p.edit.Text())
 	switch {
@@ -259,7 +259,7 @@ func (p *page) enter() tea.Cmd {
 	}
 	if c, arg, ok := p.slash(text); ok {
 		if c == nil {
-			return p.tell(theme.Error, "there is no command "+firstWord(text)+"; /help lists them, a space before it sends it as text")
+			return p.tell(theme.Error, p.T("there is no command %s; /help lists them, a space before it sends it as text", firstWord(text)))
 		}
 		if arg == "" && p.complete.chosen(text) && c.arg != "" && !strings.EqualFold(text, "/"+c.slash) {
 			p.fill()
@@ -286,9 +286,9 @@ func (p *page) retry() tea.Cmd {
 	last := p.history.sent
 	switch {
 	case last == "":
-		return p.tell(theme.Text, "there is no input to send again")
+		return p.tell(theme.Text, p.T("there is no input to send again"))
 	case p.busy():
-		return p.tell(theme.Text, "a run is on; /retry is for after it")
+		return p.tell(theme.Text, p.T("a run is on; /retry is for after it"))
 	}
 	return p.send(last)
 }
@@ -297,11 +297,11 @@ func (p *page) retry() tea.Cmd {
 func (p *page) cancelRun() tea.Cmd {
 	switch {
 	case !p.busy():
-		return p.tell(theme.Text, "nothing runs")
+		return p.tell(theme.Text, p.T("nothing runs"))
 	case p.held != 0:
 		return p.tell(theme.Text, p.whyNot())
 	}
-	return tea.Batch(p.env.cancel(p.id), p.tellFor(stopAgain, theme.Text, stopping))
+	return tea.Batch(p.env.cancel(p.id), p.tellFor(stopAgain, theme.Text, p.T(stopping)))
 }
 
 // openHistory lists what was sent before.
@@ -311,5 +311,5 @@ func (p *page) openHistory() tea.Cmd {
 		e := p.history.entries[i]
 		items = append(items, dialog.Item{ID: e, Label: e})
 	}
-	return p.show(dialog.NewPicker(kindHistory, "HISTORY", "nothing was sent yet", items, false, p.env.dkeys), "")
+	return p.show(dialog.NewPicker(kindHistory, p.T("HISTORY"), p.T("nothing was sent yet"), items, false, p.env.dkeys), "")
 }

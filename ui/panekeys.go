@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -85,7 +84,7 @@ func (p *page) traceKey(k tea.KeyPressMsg) tea.Cmd {
 	case p.moveKey(k, v):
 	case key.Matches(k, keys.Open):
 		if text := v.JSON(); text != "" {
-			return p.show(dialog.NewText(kindEvent, "EVENT", text, p.env.dkeys), "")
+			return p.show(dialog.NewText(kindEvent, p.T("EVENT"), text, p.env.dkeys), "")
 		}
 		v.Toggle()
 	case key.Matches(k, keys.Toggle):
@@ -128,12 +127,12 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 		v.End()
 	case key.Matches(k, keys.Open), key.Matches(k, keys.Toggle), key.Matches(k, keys.Unfold), key.Matches(k, keys.Fold):
 		if !p.openBlock(k) {
-			return p.tell(theme.Text, "j and k choose a call, a thought or a fold to open")
+			return p.tell(theme.Text, p.T("j and k choose a call, a thought or a fold to open"))
 		}
 	case key.Matches(k, keys.Whole):
 		cmd, ok := p.whole()
 		if !ok {
-			return p.tell(theme.Text, "j and k choose a fold to see the whole of")
+			return p.tell(theme.Text, p.T("j and k choose a fold to see the whole of"))
 		}
 		return cmd
 	case key.Matches(k, keys.TurnBefore):
@@ -143,7 +142,7 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.TraceOf):
 		return p.traceOf()
 	case key.Matches(k, keys.Find):
-		return p.show(dialog.NewPrompt(kindFind, "FIND", "in the chat, as far as it is loaded", p.sought, p.env.dkeys), "")
+		return p.show(dialog.NewPrompt(kindFind, p.T("FIND"), p.T("in the chat, as far as it is loaded"), p.sought, p.env.dkeys), "")
 	case key.Matches(k, keys.FindNext):
 		return p.find(1)
 	case key.Matches(k, keys.FindBefore):
@@ -171,7 +170,7 @@ func (p *page) traceOf() tea.Cmd {
 		turn = at.Turn
 	}
 	if !p.columns.trace.SelectTurn(turn) {
-		return p.tell(theme.Text, "the trace does not hold that turn any more")
+		return p.tell(theme.Text, p.T("the trace does not hold that turn any more"))
 	}
 	p.env.panes.show(paneTrace, p.lay.w)
 	p.focusOn(paneTrace)
@@ -182,9 +181,9 @@ func (p *page) traceOf() tea.Cmd {
 func (p *page) find(dir int) tea.Cmd {
 	switch {
 	case p.sought == "":
-		return p.tell(theme.Text, "/ asks what to find")
+		return p.tell(theme.Text, p.T("/ asks what to find"))
 	case !p.columns.chat.Find(p.sought, dir):
-		return p.tell(theme.Text, "not found: "+p.sought)
+		return p.tell(theme.Text, p.T("not found: %s", p.sought))
 	}
 	return nil
 }
@@ -213,7 +212,7 @@ func (p *page) todoKey(k tea.KeyPressMsg) tea.Cmd {
 		id, ok := side.Selected()
 		switch {
 		case !ok:
-			return p.tell(theme.Text, "there is no todo yet; /todo TEXT adds one")
+			return p.tell(theme.Text, p.T("there is no todo yet; /todo TEXT adds one"))
 		case !p.writable():
 			return p.tell(theme.Error, p.whyNot())
 		}
@@ -254,12 +253,9 @@ func (p *page) copyCode() tea.Cmd { return p.copyText(p.columns.chat.CopyCode())
 // copyText puts a text on the clipboard through the terminal, and says how much it was.
 func (p *page) copyText(text string) tea.Cmd {
 	if text == "" {
-		return p.tell(theme.Text, "there is nothing to copy yet")
+		return p.tell(theme.Text, p.T("there is nothing to copy yet"))
 	}
 	n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
-	what := fmt.Sprintf("copied %d lines", n)
-	if n == 1 {
-		what = "copied 1 line"
-	}
+	what := p.env.style.N(n, "copied %d line", "copied %d lines", n)
 	return tea.Batch(tea.SetClipboard(text), p.tell(theme.Text, what))
 }

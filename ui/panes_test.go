@@ -13,6 +13,9 @@ import (
 	"vitrine/llm"
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/line"
+	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // turns plays whole turns with a tool call each.
@@ -358,12 +361,12 @@ func TestStandingWords(t *testing.T) {
 	} {
 		r := runState{retry: &retryState{until: start, data: trace.RetryData{Attempt: 1, Max: 3, Cause: c.cause, Status: c.status, Shared: strings.HasPrefix(c.row, "all tabs wait")}}}
 		want := strings.TrimRight(c.word+"  trying again, 2 of 3  "+c.row, " ")
-		if got := r.retryTexts(start)[0]; got != want {
+		if got := r.retryTexts(line.Style{Theme: theme.New(theme.Options{})}, start)[0]; got != want {
 			t.Errorf("%d %q: %q, want %q", c.status, c.cause, got, want)
 		}
 	}
 	for d, want := range map[time.Duration]string{0: "0 s", time.Millisecond: "1 s", 3 * time.Second: "3 s", 90 * time.Second: "1 m 30 s"} {
-		if got := seconds(d); got != want {
+		if got := seconds(words.English, d); got != want {
 			t.Errorf("%v: %s", d, got)
 		}
 	}
@@ -373,7 +376,7 @@ func TestStandingWords(t *testing.T) {
 		runtime.StateObserving: true, runtime.StateCheckpointing: true, runtime.StateVerifying: true, runtime.StateSucceeded: true,
 		runtime.StateFailed: true, runtime.StateCancelled: true, runtime.StateExhausted: true, runtime.StateWaitingModel: true,
 	} {
-		if r := (&runState{state: s, active: !s.Terminal()}); r.word(start) == "ready" {
+		if r := (&runState{state: s, active: !s.Terminal()}); r.word(words.English, start) == "ready" {
 			t.Errorf("%s has no word", s)
 		}
 	}

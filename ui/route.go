@@ -9,6 +9,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // wheelLines is how far one notch of the wheel scrolls.
@@ -77,8 +78,11 @@ func (m *Model) chordKey(k tea.KeyPressMsg) tea.Cmd {
 			return c.run(m, "")
 		}
 	}
-	return m.page().tell(theme.Text, "Ctrl+X "+k.String()+" means nothing; ? lists the keys")
+	return m.page().tell(theme.Text, m.T("Ctrl+X %s means nothing; ? lists the keys", k.String()))
 }
+
+// T is one of our texts in the screen's language; see package words.
+func (m *Model) T(t words.Text, args ...any) string { return m.env.opts.Lang.T(t, args...) }
 
 // chordGap stands between the letters of the chord.
 const chordGap = "  "
@@ -88,11 +92,11 @@ func (m *Model) chordHint() string {
 	parts := []string{"Ctrl+X"}
 	for _, c := range m.env.commands {
 		if h := c.chord.Help(); h.Key != "" {
-			parts = append(parts, h.Key+" "+h.Desc)
+			parts = append(parts, h.Key+" "+m.env.opts.Lang.Kept(h.Desc))
 		}
 	}
 	h := m.env.keys.ChordTab.Help()
-	return strings.Join(append(parts, h.Key+" "+h.Desc, "Esc back"), chordGap)
+	return strings.Join(append(parts, h.Key+" "+m.env.opts.Lang.Kept(h.Desc), m.T("Esc back")), chordGap)
 }
 
 // escape does the one thing that Esc does now; escapeDoes names it.
@@ -114,7 +118,7 @@ func (m *Model) escape() tea.Cmd {
 		m.env.panes.zoom = paneNone
 	case "stay":
 		m.quit.waiting = false
-		return p.tell(theme.Text, "stays open")
+		return p.tell(theme.Text, p.T("stays open"))
 	case "hide":
 		m.forgetOffer()
 	case "cancel":
@@ -123,7 +127,7 @@ func (m *Model) escape() tea.Cmd {
 	return nil
 }
 
-func (m *Model) escapeDoes() string {
+func (m *Model) escapeDoes() words.Text {
 	p := m.page()
 	atInput := p.focus == paneInput || p.focus == paneQuestion && !p.ask.byUser
 	q := p.question()
@@ -149,7 +153,7 @@ func (m *Model) escapeDoes() string {
 }
 
 // clearedText is said until Up has brought the text back.
-const clearedText = "cleared; Up brings it back"
+const clearedText words.Text = "cleared; Up brings it back"
 
 // stopKey is Ctrl+C without a dialog: it cancels the run, else clears the input, else leaves when it comes twice.
 func (m *Model) stopKey() tea.Cmd {
@@ -161,7 +165,7 @@ func (m *Model) stopKey() tea.Cmd {
 		return p.cancelRun()
 	}
 	if !p.edit.Empty() && (!p.sending.on || p.sending.apart) && !m.quit.leaving {
-		return tea.Batch(p.clearInput(), p.tell(theme.Text, clearedText))
+		return tea.Batch(p.clearInput(), p.tell(theme.Text, p.T(clearedText)))
 	}
 	if !m.stop.at.IsZero() && m.env.now.Sub(m.stop.at) <= stopAgain {
 		m.stop.at = time.Time{}
@@ -169,7 +173,7 @@ func (m *Model) stopKey() tea.Cmd {
 	}
 	m.stop.at = m.env.now
 	m.stop.gen++
-	return tea.Batch(p.tellFor(stopAgain, theme.Text, "press Ctrl+C again to quit"), m.env.after(stopAgain, forgetStopMsg{m.stop.gen}))
+	return tea.Batch(p.tellFor(stopAgain, theme.Text, p.T("press Ctrl+C again to quit")), m.env.after(stopAgain, forgetStopMsg{m.stop.gen}))
 }
 
 func (m *Model) paste(text string) tea.Cmd {

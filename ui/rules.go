@@ -38,9 +38,9 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 	open = open && picker.Kind() == kindTools
 	switch {
 	case msg.err != nil && msg.change:
-		return p.tell(theme.Error, "the rule is not changed: "+msg.err.Error())
+		return p.tell(theme.Error, p.T("the rule is not changed: %s", p.env.opts.Lang.Tell(msg.err.Error())))
 	case msg.err != nil:
-		return p.tell(theme.Error, "the rules of tools cannot be read: "+msg.err.Error())
+		return p.tell(theme.Error, p.T("the rules of tools cannot be read: %s", p.env.opts.Lang.Tell(msg.err.Error())))
 	case !open && (msg.change || p.dialog != nil):
 		return nil // closed meanwhile
 	}
@@ -50,9 +50,9 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 		own, role := "", theme.Text
 		switch {
 		case t.Configured == runtime.RuleDeny:
-			own = "configuration"
+			own = p.T("configuration")
 		case t.Own:
-			own = "own"
+			own = p.T("own")
 		}
 		if t.Rule != runtime.RuleAuto {
 			role = theme.Warn
@@ -65,8 +65,8 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 		picker.SetItems(items)
 		return nil
 	}
-	return tea.Batch(p.show(dialog.NewPicker(kindTools, "TOOLS", "there are no tools", items, false, p.env.dkeys), p.id),
-		p.tell(theme.Text, "Enter: the next rule for this session, auto, ask, deny, then the configuration's"))
+	return tea.Batch(p.show(dialog.NewPicker(kindTools, p.T("TOOLS"), p.T("there are no tools"), items, false, p.env.dkeys), p.id),
+		p.tell(theme.Text, p.T("Enter: the next rule for this session, auto, ask, deny, then the configuration's")))
 }
 
 // nextRule goes to the next rule of a tool. What the configuration forbids no session allows: there it says so, and takes a rule of
@@ -81,7 +81,7 @@ func (p *page) nextRule(name string) tea.Cmd {
 			if t.Own {
 				change = p.env.tools(p.id, &runtime.ToolRule{Tool: name})
 			}
-			return tea.Batch(change, p.tell(theme.Warn, "the configuration forbids "+name+": no session allows it"))
+			return tea.Batch(change, p.tell(theme.Warn, p.T("the configuration forbids %s: no session allows it", name)))
 		}
 		next := runtime.RuleAuto
 		switch {

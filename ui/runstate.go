@@ -6,6 +6,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // runState is what the status line and the tab's mark tell of a session's last run, folded from its events.
@@ -215,20 +216,20 @@ func (r *runState) used() (tokens int, estimated bool) {
 
 // apart is what went in and what came out, what is known of it; room is for the parts of them too: what came out of a cache, and
 // what was reasoning.
-func (r *runState) apart(room bool) []string {
+func (r *runState) apart(l words.Lang, room bool) []string {
 	var facts []string
 	u := r.spent
 	if u.Prompt > 0 {
-		facts = append(facts, theme.Tokens(u.Prompt, u.Estimated)+" in")
+		facts = append(facts, l.T("%s in", theme.Tokens(u.Prompt, u.Estimated)))
 	}
 	if room && u.Cached != nil {
-		facts = append(facts, theme.Tokens(*u.Cached, false)+" cached")
+		facts = append(facts, l.T("%s cached", theme.Tokens(*u.Cached, false)))
 	}
 	if out := u.Completion + r.streamed/bytesPerToken; out > 0 {
-		facts = append(facts, theme.Tokens(out, u.Estimated || r.streamed > 0)+" out")
+		facts = append(facts, l.T("%s out", theme.Tokens(out, u.Estimated || r.streamed > 0)))
 	}
 	if room && u.Reasoning != nil {
-		facts = append(facts, theme.Tokens(*u.Reasoning, false)+" reasoning")
+		facts = append(facts, l.T("%s reasoning", theme.Tokens(*u.Reasoning, false)))
 	}
 	return facts
 }
@@ -272,52 +273,52 @@ func (r *runState) stand(stands bool, now time.Time) {
 }
 
 // word says in a few words what the run does.
-func (r *runState) word(now time.Time) string {
+func (r *runState) word(l words.Lang, now time.Time) string {
 	switch r.state {
 	case runtime.StateCreated:
-		return "starting"
+		return l.T("starting")
 	case runtime.StateBuilding:
-		return "reading the context"
+		return l.T("reading the context")
 	case runtime.StateWaitingModel:
 		since, silent := r.silence(now)
 		switch {
 		case silent && r.streaming:
-			return "no data for " + passed(since)
+			return l.T("no data for %s", passed(l, since))
 		case silent:
-			return "waiting " + passed(since)
+			return l.T("waiting %s", passed(l, since))
 		case r.streaming:
-			return "streaming"
+			return l.T("streaming")
 		}
-		return "waiting for the model"
+		return l.T("waiting for the model")
 	case runtime.StateRepairing:
-		return "asking for a repair"
+		return l.T("asking for a repair")
 	case runtime.StateRetryingModel:
-		return "trying again"
+		return l.T("trying again")
 	case runtime.StateValidating:
-		return "checking the calls"
+		return l.T("checking the calls")
 	case runtime.StateWaitingApproval:
-		return "needs you"
+		return l.T("needs you")
 	case runtime.StateExecuting, runtime.StateRetryingTool:
 		if r.tool != "" {
-			return "running " + r.tool
+			return l.T("running %s", r.tool)
 		}
-		return "running tools"
+		return l.T("running tools")
 	case runtime.StateReconciling:
-		return "checking what ran"
+		return l.T("checking what ran")
 	case runtime.StateObserving:
-		return "reading the results"
+		return l.T("reading the results")
 	case runtime.StateCheckpointing:
-		return "saving"
+		return l.T("saving")
 	case runtime.StateVerifying:
-		return "verifying"
+		return l.T("verifying")
 	case runtime.StateSucceeded:
-		return "done"
+		return l.T("done")
 	case runtime.StateFailed:
-		return "failed"
+		return l.T("failed")
 	case runtime.StateCancelled:
-		return "stopped"
+		return l.T("stopped")
 	case runtime.StateExhausted:
-		return "budget used up"
+		return l.T("budget used up")
 	}
-	return "ready"
+	return l.T("ready")
 }

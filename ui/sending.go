@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 	"vitrine/ui/input"
 	"vitrine/ui/line"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here inputs go to the engine. One that is being stored stays in the input, faint, until it is; who types on meanwhile has the
@@ -29,13 +29,13 @@ type sending struct {
 const mostNext = 16
 
 // askingWhether is said until the answer is there.
-const askingWhether = "; asking whether it is free now"
+const askingWhether words.Text = "; asking whether it is free now"
 
 // send gives the text to the engine. The input keeps it until it is stored, or somebody types on.
 func (p *page) send(text string) tea.Cmd {
 	if !p.writable() {
 		if p.held != 0 {
-			return tea.Batch(p.tell(theme.Error, p.whyNot()+askingWhether), p.reload())
+			return tea.Batch(p.tell(theme.Error, p.whyNot()+p.T(askingWhether)), p.reload())
 		}
 		if p.reopens { // the text is sent with the next Enter
 			return p.reload()
@@ -48,7 +48,7 @@ func (p *page) send(text string) tea.Cmd {
 	if p.sending.on {
 		p.part()
 		if len(p.sending.next) == mostNext {
-			return p.tell(theme.Error, "the inputs before are still being stored; this one stays here")
+			return p.tell(theme.Error, p.T("the inputs before are still being stored; this one stays here"))
 		}
 		p.sending.next = append(p.sending.next, text)
 		if p.holds(text) {
@@ -104,7 +104,7 @@ func (p *page) submitted(msg submittedMsg) tea.Cmd {
 	case len(was.next) == 0:
 		return cmd
 	case p.question() != noQuestion, p.ask.coming: // they were entered before it could be seen
-		return tea.Batch(cmd, p.putBefore(was.next...), p.tell(theme.Warn, askedText))
+		return tea.Batch(cmd, p.putBefore(was.next...), p.tell(theme.Warn, p.T(askedText)))
 	case !p.writable():
 		return tea.Batch(cmd, p.putBefore(was.next...), p.tell(theme.Error, p.whyNot()))
 	}
@@ -124,7 +124,7 @@ func (p *page) putBefore(texts ...string) tea.Cmd {
 		for _, t := range texts {
 			p.history.record(t)
 		}
-		return p.tell(theme.Error, "there is no room in the input; Up brings back what was not sent")
+		return p.tell(theme.Error, p.T("there is no room in the input; Up brings back what was not sent"))
 	}
 	return p.setInput(joined)
 }
@@ -141,7 +141,7 @@ func (p *page) storingRow(add func([]line.Span, ...line.Span)) {
 	}
 	var right []line.Span
 	if n := len(st.next); n > 0 {
-		right = append(right, line.Say(theme.Faint, fmt.Sprintf("  then %d more ", n)))
+		right = append(right, line.Say(theme.Faint, "  "+s.T("then %d more", n)+" "))
 	}
-	add([]line.Span{line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, "STORING  "), line.Say(theme.Faint, text)}, right...)
+	add([]line.Span{line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "), line.Bold(theme.Strong, s.T("STORING")+"  "), line.Say(theme.Faint, text)}, right...)
 }

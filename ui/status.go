@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/ui/line"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // say is a line for the user in the place of the status; it goes away by itself.
@@ -50,7 +50,7 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 	}
 	left := []line.Span{stateSpan(s, f)}
 	sep := "   "
-	facts := f.list(w)
+	facts := f.list(s.Theme.Lang(), w)
 	if w < 90 {
 		sep = "  "
 	}
@@ -93,16 +93,16 @@ func tail(s line.Style, hints []string, room int) string {
 
 func stateSpan(s line.Style, f statusFacts) line.Span {
 	g := s.Theme.Glyphs
-	word := f.run.word(f.now)
+	word := f.run.word(s.Theme.Lang(), f.now)
 	switch {
 	case f.extra != "":
 		word = f.extra
 	case f.asking:
-		word = "needs you"
+		word = s.T("needs you")
 	case f.paused:
-		word = "paused"
+		word = s.T("paused")
 	case f.folding:
-		word = "folding"
+		word = s.T("folding")
 	}
 	switch {
 	case f.asking, f.paused:
@@ -118,23 +118,23 @@ func stateSpan(s line.Style, f statusFacts) line.Span {
 	case runtime.StateFailed:
 		return line.Say(theme.Error, " "+g.Failed+" "+word)
 	case runtime.StateExhausted:
-		return line.Say(theme.Error, " "+g.Failed+" "+word+reasonText(f.run.reason))
+		return line.Say(theme.Error, " "+g.Failed+" "+word+reasonText(s, f.run.reason))
 	case runtime.StateCancelled:
 		return line.Say(theme.Text, " "+g.Stopped+" "+word)
 	}
 	return line.Say(theme.Text, " "+s.Text(word))
 }
 
-func reasonText(reason string) string {
+func reasonText(s line.Style, reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return ": " + strings.ReplaceAll(reason, "_", " ")
+	return s.T(": ##before a reason") + s.Tell(strings.ReplaceAll(reason, "_", " "))
 }
 
 // list gives the facts that fit the width, in order: where runs stand still, and what the run has used.
-func (f statusFacts) list(w int) []string {
-	facts := f.used(w)
+func (f statusFacts) list(l words.Lang, w int) []string {
+	facts := f.used(l, w)
 	if f.breaks != "" {
 		facts = append([]string{f.breaks}, facts...)
 	}
@@ -142,52 +142,52 @@ func (f statusFacts) list(w int) []string {
 }
 
 // used is what the run has used, and of how much.
-func (f statusFacts) used(w int) []string {
+func (f statusFacts) used(l words.Lang, w int) []string {
 	if !f.elapsed || f.run.active && f.run.retry != nil {
 		return nil
 	}
 	r := f.run
 	tokens, estimated := r.used()
-	step, calls := fmt.Sprintf("step %d", r.step), fmt.Sprintf("calls %d", r.calls)
-	of := " of "
+	step, calls := l.T("step %d", r.step), l.T("calls %d", r.calls)
+	of := words.Text("%s of %s")
 	if w < 90 {
-		of = "/"
+		of = "%s/%s"
 	}
-	took := theme.Duration(r.elapsed(f.now))
+	took := l.Duration(r.elapsed(f.now))
 	if f.limits.Deadline > 0 {
-		took += of + theme.Duration(f.limits.Deadline)
+		took = l.T(of, took, l.Duration(f.limits.Deadline))
 	}
-	used := theme.Tokens(tokens, estimated) + " tokens"
+	used := l.T("%s tokens", theme.Tokens(tokens, estimated))
 	cost := theme.Money(r.spent.Cost)
 	if r.spent.Cost == nil {
-		cost = "cost " + theme.Unknown
+		cost = l.T("cost %s", theme.Unknown)
 	}
 	if f.limits.Cost != nil {
-		cost += of + theme.Money(f.limits.Cost)
+		cost = l.T(of, cost, theme.Money(f.limits.Cost))
 	}
 	switch {
 	case w >= 140:
 		if f.limits.Steps > 0 {
-			step = fmt.Sprintf("step %d of %d", r.step, f.limits.Steps)
+			step = l.T("step %d of %d", r.step, f.limits.Steps)
 		}
 		if f.limits.Calls > 0 {
-			calls = fmt.Sprintf("calls %d of %d", r.calls, f.limits.Calls)
+			calls = l.T("calls %d of %d", r.calls, f.limits.Calls)
 		}
 		if f.limits.Tokens > 0 {
-			used = theme.Tokens(tokens, estimated) + " of " + theme.Tokens(f.limits.Tokens, false) + " tokens"
+			used = l.T("%s of %s tokens", theme.Tokens(tokens, estimated), theme.Tokens(f.limits.Tokens, false))
 		}
-		return slices.Concat([]string{step, calls, took}, r.apart(w >= 200), []string{used, cost})
+		return slices.Concat([]string{step, calls, took}, r.apart(l, w >= 200), []string{used, cost})
 	case w >= 90:
 		if f.limits.Steps > 0 {
-			step = fmt.Sprintf("step %d of %d", r.step, f.limits.Steps)
+			step = l.T("step %d of %d", r.step, f.limits.Steps)
 		}
-		if parts := r.apart(false); w >= wideWidth && len(parts) > 0 && r.sum == 0 {
+		if parts := r.apart(l, false); w >= wideWidth && len(parts) > 0 && r.sum == 0 {
 			return slices.Concat([]string{step, took}, parts, []string{cost})
 		}
 		return []string{step, took, used, cost}
 	}
 	if f.limits.Steps > 0 {
-		step = fmt.Sprintf("step %d/%d", r.step, f.limits.Steps)
+		step = l.T("step %d/%d", r.step, f.limits.Steps)
 	}
 	if w < 60 {
 		return []string{step}

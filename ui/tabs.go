@@ -7,6 +7,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // tabMark is the sign behind a tab's title.
@@ -36,7 +37,7 @@ type tabBar struct {
 type tabHit struct{ from, to, index int }
 
 const (
-	untitled     = "new"
+	untitled     = words.Text("new##untitled")
 	longestTitle = 24
 	leastTitle   = 4
 )
@@ -87,7 +88,7 @@ func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, r
 		for i, t := range tabs {
 			title := t.title
 			if title == "" {
-				title = untitled
+				title = s.T(untitled)
 			}
 			title = s.Text(title)
 			if s.Metrics.Width(title) > longest {

@@ -32,7 +32,7 @@ func (m *Model) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	v.WindowTitle = "vitrine"
-	if name := m.env.style.Text(m.page().name()); name != untitled {
+	if name := m.env.style.Text(m.page().name()); name != m.T(untitled) {
 		v.WindowTitle += ": " + name
 	}
 	m.view = v
@@ -77,7 +77,7 @@ func tinyFrame(s line.Style, w, h int) string {
 	for y := range rows {
 		rows[y] = s.Blank(theme.OnBase, w)
 	}
-	rows[h/2] = s.Theme.Paint(theme.Text, theme.OnBase, false, s.Metrics.Fit("needs 40x10 or more", w))
+	rows[h/2] = s.Theme.Paint(theme.Text, theme.OnBase, false, s.Metrics.Fit(s.T("needs 40x10 or more"), w))
 	return strings.Join(rows, "\n")
 }
 
@@ -101,7 +101,7 @@ func (m *Model) todosWord() string {
 	if !p.lay.todos.empty() {
 		return ""
 	}
-	return todosText(p.columns, m.w)
+	return todosText(m.env.opts.Lang, p.columns, m.w)
 }
 
 func (m *Model) statusRow() string {
@@ -109,31 +109,31 @@ func (m *Model) statusRow() string {
 	if m.chord {
 		hint := m.chordHint()
 		if s.Metrics.Width(hint) > m.w-2 {
-			hint = "Ctrl+X waits for a letter  Esc back"
+			hint = s.T("Ctrl+X waits for a letter  Esc back")
 		}
 		return s.Row(theme.OnBase, m.w, []line.Span{line.Say(theme.Accent, " "+hint)})
 	}
 	facts := statusFacts{run: p.run, folding: p.folding(), asking: p.asking != nil, limits: p.run.caps(m.env.opts.Limits, p.held != 0), now: m.env.now, elapsed: p.run.active || !p.run.ended.IsZero()}
 	if p.held == 0 {
-		facts.breaks, facts.paused = breakText(p.debug.at), p.debug.pause != nil || len(p.approve.waiting) > 0 && p.approve.waiting[0].Cause == causeBreak
+		facts.breaks, facts.paused = breakText(s, p.debug.at), p.debug.pause != nil || len(p.approve.waiting) > 0 && p.approve.waiting[0].Cause == causeBreak
 	}
 	switch {
 	case m.quit.leaving:
-		facts.extra = "saving and leaving"
+		facts.extra = s.T("saving and leaving")
 	case p.sending.on:
-		facts.extra = "storing the input"
+		facts.extra = s.T("storing the input")
 	case p.broken != "":
-		facts.extra = "not open"
+		facts.extra = s.T("not open")
 	case !p.loaded:
-		facts.extra = "opening"
+		facts.extra = s.T("opening")
 	case p.held != 0:
 		facts.extra, facts.asking = p.there()
 	case p.interrupted != nil && !facts.paused:
 		if facts.asking = p.needsWord(); !facts.asking {
-			facts.extra = "interrupted"
+			facts.extra = s.T("interrupted")
 		}
 	case p.run.active && p.run.retry != nil:
-		facts.wait = p.run.retryTexts(m.env.now)
+		facts.wait = p.run.retryTexts(s, m.env.now)
 	}
 	return statusRow(s, m.w, p.said, facts, m.hints())
 }
@@ -163,32 +163,33 @@ func (m *Model) chordRows() []string {
 	add(text)
 	if most := max(m.h/3, 1); len(rows) > most { // the dock has no more room
 		rows = rows[:most-1]
-		add(s.Theme.Glyphs.Cut + "  h help" + chordGap + "Esc back")
+		add(s.Theme.Glyphs.Cut + "  " + s.T("h help") + chordGap + s.T("Esc back"))
 	}
 	return rows
 }
 
 // hints name the keys that matter now, the most important last.
 func (m *Model) hints() []string {
-	first := "Tab panes"
+	s := m.env.style
+	first := s.T("Tab panes")
 	p := m.page()
 	if p.dialog != nil {
-		return []string{"Esc close"} // the keys belong to it
+		return []string{s.T("Esc close")} // the keys belong to it
 	}
 	switch asked := p.question() != noQuestion; {
 	case p.answering():
-		first = "Enter answers"
+		first = s.T("Enter answers")
 	case asked && p.focus != paneQuestion:
-		first = "Tab answers"
+		first = s.T("Tab answers")
 	case asked && !p.ask.byUser:
-		first = "a letter, then Enter answers"
+		first = s.T("a letter, then Enter answers")
 	}
-	hints := []string{first, "Ctrl+P commands", "? help"}
+	hints := []string{first, s.T("Ctrl+P commands"), s.T("? help")}
 	if m.w < middleWidth {
-		hints = []string{"Ctrl+P commands", "Ctrl+X T trace", "? help"}
+		hints = []string{s.T("Ctrl+P commands"), s.T("Ctrl+X T trace"), s.T("? help")}
 	}
 	if does := m.escapeDoes(); does != "" {
-		hints = append(hints, "Esc "+does)
+		hints = append(hints, s.T("Esc %s", s.T(does)))
 	}
 	return hints
 }

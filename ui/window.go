@@ -2,7 +2,6 @@ package ui
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	}
 	if errors.Is(msg.err, runtime.ErrNotFound) {
 		m.drop(p)
-		return tea.Batch(m.refill(), m.page().tell(theme.Error, fmt.Sprintf("session %s is not there any more", msg.id)))
+		return tea.Batch(m.refill(), m.page().tell(theme.Error, m.T("session %s is not there any more", msg.id)))
 	}
 	again := p.known
 	cmd := p.opened(msg)
@@ -114,7 +113,7 @@ func (m *Model) openTab(id string) tea.Cmd {
 // goTo shows a tab. Its page has seen what it shows.
 func (m *Model) goTo(i int) tea.Cmd {
 	if i < 0 || i >= len(m.pages) {
-		return m.page().tell(theme.Text, fmt.Sprintf("there is no tab %d", i+1))
+		return m.page().tell(theme.Text, m.T("there is no tab %d", i+1))
 	}
 	if i != m.active {
 		m.page().columns.away = m.env.now
@@ -130,7 +129,7 @@ func (m *Model) step(d int) tea.Cmd { return m.goTo((m.active + d + len(m.pages)
 func (m *Model) moveTab(d int) tea.Cmd {
 	to := m.active + d
 	if to < 0 || to >= len(m.pages) {
-		return m.page().tell(theme.Text, "the tab is at the end")
+		return m.page().tell(theme.Text, m.T("the tab is at the end"))
 	}
 	m.pages[m.active], m.pages[to] = m.pages[to], m.pages[m.active]
 	return m.goTo(to)
@@ -188,14 +187,11 @@ func (m *Model) leave(leave bool) tea.Cmd {
 
 // Farewell is the line to leave on the terminal; empty when there is nothing to come back to.
 func (m *Model) Farewell() string {
-	switch n := len(m.open()); n {
-	case 0:
+	n := len(m.open())
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 tab kept: vitrine --continue"
-	default:
-		return fmt.Sprintf("%d tabs kept: vitrine --continue", n)
 	}
+	return m.env.style.N(n, "%d tab kept: vitrine --continue", "%d tabs kept: vitrine --continue", n)
 }
 
 // title is what a tab is called.
@@ -204,7 +200,7 @@ func (p *page) name() string {
 		return p.title
 	}
 	if p.id == "" || p.empty() || !p.loaded {
-		return untitled
+		return p.T(untitled)
 	}
 	return strings.TrimSpace(p.id)
 }

@@ -139,7 +139,7 @@ func TestTextsAndTablesMatch(t *testing.T) {
 	for path, c := range prog.pkgs {
 		tables := path == "vitrine/ui/words"
 		c.each(func(e ast.Expr, tv types.TypeAndValue, value string, parents []ast.Node) {
-			if !isType(tv.Type, "Text") || tables && inTable(parents) {
+			if !isType(tv.Type, "Text") || value == "" || tables && inTable(parents) {
 				return
 			}
 			used[words.Text(value)] = true

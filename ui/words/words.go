@@ -79,6 +79,9 @@ func (l Lang) N(n int, one One, many Text, args ...any) string {
 	return l.T(many, args...)
 }
 
+// Kept gives a text in the language that went through a place without texts, such as the help of a key binding.
+func (l Lang) Kept(text string) string { return l.T(Text(text)) }
+
 // chinese is all tables in one. English never makes it.
 var chinese = sync.OnceValue(func() map[Text]string {
 	all := map[Text]string{}
