@@ -11,6 +11,7 @@ import (
 	"vitrine/trace"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // How a fold ended.
@@ -122,32 +123,52 @@ func (a *account) stored(f runtime.FoldRow) {
 	}
 	if a.shortened == nil {
 		for _, s := range f.Shorten {
-			a.shortened = append(a.shortened, trace.CompactMessage{N: s.N, Kind: "tool", Title: "a tool's result", Tokens: s.Tokens})
+			a.shortened = append(a.shortened, trace.CompactMessage{N: s.N, Kind: "tool", Title: toolResult, Tokens: s.Tokens})
 		}
 	}
 	a.was, a.is = readSummary(json.RawMessage(f.SummaryBefore)), readSummary(json.RawMessage(f.SummaryAfter))
 }
 
 // why says in words what a fold is for.
-func (a *account) why() string {
+func (a *account) why(l words.Lang) string {
 	switch a.reason {
 	case "turns":
-		return "too many turns"
+		return l.T("too many turns")
 	case "tokens":
-		return "over budget"
+		return l.T("over budget")
 	case "context":
-		return "too long for the provider"
+		return l.T("too long for the provider")
 	case "asked":
-		return "you asked"
+		return l.T("you asked")
 	}
-	return words(a.reason)
+	return l.Tell(readable(a.reason))
 }
 
+// toolResult is the title of a shortened message of which nothing else is known.
+const toolResult = string(words.Text("a tool's result"))
+
 // name says what was folded. turnAt gives the turn of a message, 0 where it is not known.
-func (a *account) name(turnAt func(n int64) int) string {
+func (a *account) name(l words.Lang, turnAt func(n int64) int) string {
 	if a.last == 0 {
-		return "shortened " + plural(len(a.shortened), "result")
+		return l.N(len(a.shortened), "shortened %d result", "shortened %d results", len(a.shortened))
 	}
+	if what, _ := a.turns(l, turnAt); what != "" {
+		return l.T("folded %s", what)
+	}
+	return l.T("folded")
+}
+
+// what says what was folded, as a part of a sentence; empty when that is not known.
+func (a *account) what(l words.Lang, turnAt func(n int64) int) string {
+	if a.last == 0 {
+		return a.name(l, turnAt)
+	}
+	what, _ := a.turns(l, turnAt)
+	return what
+}
+
+// turns says which turns leave, and whether that is a whole one; empty when it is not known.
+func (a *account) turns(l words.Lang, turnAt func(n int64) int) (what string, one bool) {
 	from, to := turnAt(a.first), turnAt(a.last)
 	if len(a.leaving) > 0 {
 		from = a.leaving[0].Turn
@@ -157,62 +178,62 @@ func (a *account) name(turnAt func(n int64) int) string {
 	}
 	switch {
 	case from == 0 || to == 0:
-		return "folded"
+		return "", false
 	case a.keep > 0 && from == to:
-		return fmt.Sprintf("folded steps of turn %d", to)
+		return l.T("steps of turn %d", to), false
 	}
-	return "folded " + turnsWord(from, to)
+	return turnsWord(l, from, to), from == to
 }
 
-func turnsWord(from, to int) string {
+func turnsWord(l words.Lang, from, to int) string {
 	if from == to {
-		return fmt.Sprintf("turn %d", from)
+		return l.T("turn %d", from)
 	}
-	return fmt.Sprintf("turns %d-%d", from, to)
+	return l.T("turns %d-%d", from, to)
 }
 
 // sizes says what the fold did to the prompt.
-func (a *account) sizes() string {
-	return theme.Tokens(a.before, false) + " to " + theme.Tokens(a.after, false)
+func (a *account) sizes(l words.Lang) string {
+	return l.T("%s to %s", theme.Tokens(a.before, false), theme.Tokens(a.after, false))
 }
 
 // facts are what the fold took.
-func (a *account) facts() string {
+func (a *account) facts(l words.Lang) string {
 	facts := []string{}
-	if w := a.why(); w != "" {
+	if w := a.why(l); w != "" {
 		facts = append(facts, w)
 	}
 	if a.took > 0 {
-		facts = append(facts, theme.Duration(a.took))
+		facts = append(facts, l.Duration(a.took))
 	}
 	if a.tokens > 0 {
-		facts = append(facts, theme.Tokens(a.tokens, false)+" tokens for the summary")
+		facts = append(facts, l.T("%s tokens for the summary", theme.Tokens(a.tokens, false)))
 	}
-	return strings.Join(append(facts, "cost "+theme.Unknown), "   ")
+	return strings.Join(append(facts, l.T("cost %s", theme.Unknown)), "   ")
 }
 
 // merge tells what the merge did, field by field.
-func (a *account) merge() []string {
+func (a *account) merge(l words.Lang) []string {
 	var out []string
 	for _, c := range a.changes {
 		var parts []string
 		for _, p := range []struct {
 			n    int
-			word string
-		}{{len(c.Added), "new"}, {len(c.Kept), "kept"}, {len(c.Dropped), "out"}} {
+			text words.Text
+		}{{len(c.Added), "%d new"}, {len(c.Kept), "%d kept"}, {len(c.Dropped), "%d out"}} {
 			if p.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+				parts = append(parts, l.T(p.text, p.n))
 			}
 		}
 		if len(parts) > 0 {
-			out = append(out, paint.CleanLine(c.Field)+" "+strings.Join(parts, ", "))
+			out = append(out, l.Tell(paint.CleanLine(c.Field))+" "+strings.Join(parts, l.T(", ##between facts")))
 		}
 	}
 	if len(a.pinned) > 0 {
-		out = append(out, fmt.Sprintf("pinned %d", len(a.pinned)))
+		out = append(out, l.T("pinned %d", len(a.pinned)))
 	}
 	if len(a.unpinned) > 0 {
-		out = append(out, fmt.Sprintf("unpinned %d", len(a.unpinned)))
+		out = append(out, l.T("unpinned %d", len(a.unpinned)))
 	}
 	return out
 }
@@ -242,14 +263,14 @@ func (a *account) diff() []change {
 }
 
 // whole is the account as a text to read.
-func (a *account) whole(turnAt func(n int64) int) string {
+func (a *account) whole(l words.Lang, turnAt func(n int64) int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s   %s   %s\n%s\n", a.name(turnAt), plural(a.count, "message"), a.sizes(), a.facts())
-	part := func(title string) { fmt.Fprintf(&b, "\n%s\n", title) }
+	fmt.Fprintf(&b, "%s   %s   %s\n%s\n", a.name(l, turnAt), l.N(a.count, "%s message", "%s messages", theme.Count(a.count)), a.sizes(l), a.facts(l))
+	part := func(title words.Text) { fmt.Fprintf(&b, "\n%s\n", l.T(title)) }
 	if d := a.diff(); len(d) > 0 {
 		part("MEMORY, before and after")
 		for _, c := range d {
-			fmt.Fprintf(&b, "%s %s: %s\n", c.sign, c.field, c.text)
+			fmt.Fprintf(&b, "%s %s\n", c.sign, l.T("%s: %s", l.Tell(c.field), c.text))
 		}
 	}
 	if len(a.pinned)+len(a.unpinned) > 0 {
@@ -264,19 +285,22 @@ func (a *account) whole(turnAt func(n int64) int) string {
 	if a.last > 0 {
 		part("OUT OF THE WINDOW; they stay in the store")
 		for _, m := range a.leaving {
-			fmt.Fprintf(&b, "turn %d  %-9s  %5s  %s\n", m.Turn, m.Kind, theme.Tokens(m.Tokens, false), m.Title)
+			fmt.Fprintf(&b, "%s  %s  %5s  %s\n", l.T("turn %d", m.Turn), pad(l.Tell(m.Kind), 9), theme.Tokens(m.Tokens, false), m.Title)
 		}
 		if n := a.count - len(a.leaving); n > 0 && len(a.leaving) > 0 {
-			fmt.Fprintf(&b, "and %s\n", plural(n, "more message"))
+			b.WriteString(l.N(n, "and %d more message", "and %d more messages", n) + "\n")
 		} else if n > 0 {
-			fmt.Fprintf(&b, "%s, from number %d to %d\n", plural(n, "message"), a.first, a.last)
+			b.WriteString(l.N(n, "%d message, from number %d to %d", "%d messages, from number %d to %d", n, a.first, a.last) + "\n")
 		}
 	}
 	if len(a.shortened) > 0 {
 		part("SHORTENED")
 		for _, m := range a.shortened {
-			fmt.Fprintf(&b, "turn %d  %5s  %s\n", m.Turn, theme.Tokens(m.Tokens, false), m.Title)
+			fmt.Fprintf(&b, "%s  %5s  %s\n", l.T("turn %d", m.Turn), theme.Tokens(m.Tokens, false), l.Kept(m.Title))
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
+
+// pad fills a word of ours up to a number of cells.
+func pad(word string, cells int) string { return paint.Metrics{}.Pad(word, cells) }

@@ -76,7 +76,7 @@ func (v *View) Apply(e trace.Event) {
 		v.add(v.noticeBlock(Ref{Turn: e.Turn, Step: e.Step}, d))
 	case trace.HistoryRepairedData:
 		v.add(&noteBlock{common: v.common(Ref{Turn: e.Turn}), kind: "repaired", role: theme.Warn,
-			text: plural(len(d.Calls), "call") + " of an unfinished turn closed", right: words(d.Reason)})
+			text: v.look.th.N(len(d.Calls), "%d call of an unfinished turn closed", "%d calls of an unfinished turn closed", len(d.Calls)), right: v.look.th.Tell(readable(d.Reason))})
 	}
 }
 
@@ -314,36 +314,36 @@ func (v *View) endRun(e trace.Event, d trace.RunEndData) {
 
 // foot ends a turn. told says that an error above it says what to do.
 func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
-	b := &footBlock{common: v.common(at)}
+	b, th := &footBlock{common: v.common(at)}, v.look.th
 	interrupted := runtime.Reason(d.Reason) == runtime.ReasonInterrupted
 	if d.DurationMS > 0 || !interrupted { // how long a run took that a crash ended nobody knows
-		b.facts = append(b.facts, theme.Duration(time.Duration(d.DurationMS)*time.Millisecond))
+		b.facts = append(b.facts, th.Duration(time.Duration(d.DurationMS)*time.Millisecond))
 	}
 	if d.Steps > 0 {
-		b.facts = append(b.facts, plural(d.Steps, "step"))
+		b.facts = append(b.facts, th.N(d.Steps, "%d step", "%d steps", d.Steps))
 	}
 	if d.Tokens > 0 {
-		b.facts = append(b.facts, theme.Tokens(d.Tokens, d.Estimated)+" tokens")
+		b.facts = append(b.facts, th.T("%s tokens", theme.Tokens(d.Tokens, d.Estimated)))
 	}
 	if d.Cost != nil {
 		b.facts = append(b.facts, theme.Money(d.Cost))
 	}
-	reason := words(d.Reason)
+	reason := th.Tell(readable(d.Reason))
 	switch runtime.State(d.State) {
 	case runtime.StateCancelled:
-		b.glyph, b.role, b.state = "stopped", theme.Warn, "cancelled"
+		b.glyph, b.role, b.state = "stopped", theme.Warn, th.T("cancelled")
 		if interrupted {
-			b.state = "interrupted"
+			b.state = th.T("interrupted")
 		}
 	case runtime.StateExhausted:
-		b.glyph, b.role, b.state = "failed", theme.Error, "exhausted: "+reason
-		b.hint = "The model was not asked again. /retry gives a new budget."
+		b.glyph, b.role, b.state = "failed", theme.Error, th.T("exhausted: %s", reason)
+		b.hint = th.T("The model was not asked again. /retry gives a new budget.")
 	case runtime.StateFailed:
-		b.glyph, b.role, b.state = "failed", theme.Error, "failed"
+		b.glyph, b.role, b.state = "failed", theme.Error, th.T("failed")
 		if reason != "" {
-			b.state += ": " + reason
+			b.state = th.T("%s: %s", b.state, reason)
 		}
-		b.hint = "/retry sends the input again."
+		b.hint = th.T("/retry sends the input again.")
 	}
 	if told {
 		b.hint = ""
@@ -351,24 +351,24 @@ func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 	return b
 }
 
-// words makes a typed reason readable.
-func words(reason string) string { return strings.ReplaceAll(paint.CleanLine(reason), "_", " ") }
+// readable makes a typed reason so.
+func readable(reason string) string { return strings.ReplaceAll(paint.CleanLine(reason), "_", " ") }
 
 func (v *View) errorBlock(at Ref, d trace.ErrorData) *noteBlock {
-	b := &noteBlock{common: v.common(at), kind: "error", role: theme.Error, text: paint.Clean(d.Message)}
+	b := &noteBlock{common: v.common(at), kind: "error", role: theme.Error, text: paint.Clean(v.look.th.Tell(d.Message))}
 	for _, more := range []string{d.Why, d.Todo} {
 		if more != "" {
-			b.more = append(b.more, paint.Clean(more))
+			b.more = append(b.more, paint.Clean(v.look.th.Tell(more)))
 		}
 	}
 	return b
 }
 
 func (v *View) noticeBlock(at Ref, d trace.NoticeData) *noteBlock {
-	b := &noteBlock{common: v.common(at), kind: "notice", role: theme.Warn, text: paint.Clean(d.Message)}
+	b := &noteBlock{common: v.common(at), kind: "notice", role: theme.Warn, text: paint.Clean(v.look.th.Tell(d.Message))}
 	for _, more := range []string{d.Why, d.Todo} {
 		if more != "" {
-			b.more = append(b.more, paint.Clean(more))
+			b.more = append(b.more, paint.Clean(v.look.th.Tell(more)))
 		}
 	}
 	return b

@@ -161,7 +161,7 @@ func (b *userBlock) Render(w int, selected bool) []string {
 	ml, mr := margins(w)
 	label := ""
 	if w >= labelWidth && b.at.Turn > 0 {
-		label = "turn " + theme.Count(b.at.Turn)
+		label = b.look.th.T("turn %s", theme.Count(b.at.Turn))
 	}
 	room := w - ml - mr
 	if label != "" {
@@ -257,7 +257,7 @@ func (c *common) details(w int, text string) []string {
 			sign, _ = c.lead(false, i+1)
 		}
 		if i == mostOpened {
-			return append(rows, c.row(w, sign, []span{say(theme.Faint, "  "+c.look.th.Glyphs.Cut+" "+plural(len(all)-i, "more row"))}))
+			return append(rows, c.row(w, sign, []span{say(theme.Faint, "  "+c.look.th.Glyphs.Cut+" "+c.look.th.N(len(all)-i, "%d more row", "%d more rows", len(all)-i))}))
 		}
 		rows = append(rows, c.row(w, sign, []span{say(theme.Faint, "  "+t)}))
 	}
@@ -385,18 +385,18 @@ func (b *retryBlock) Estimate(int) int { return 1 }
 
 func (b *retryBlock) Render(w int, selected bool) []string {
 	sign, _ := b.lead(selected, 0)
-	when := "again now"
+	when := b.look.th.T("again now")
 	if left := b.until.Sub(b.look.now); left > 0 {
 		s := int((left + time.Second - 1) / time.Second)
-		when = "again in " + theme.Count(s) + " s"
+		when = b.look.th.T("again in %s", b.look.th.T("%d s", s))
 	}
 	left := []span{
 		say(theme.Accent, b.look.th.Spinner(b.look.phase)+" "),
-		{role: theme.Warn, bold: true, text: "RETRYING"},
-		say(theme.Text, "  "+b.look.line(short(b.cause))),
+		{role: theme.Warn, bold: true, text: b.look.th.T("RETRYING")},
+		say(theme.Text, "  "+b.look.line(b.look.th.Tell(short(b.cause)))),
 	}
 	if b.max > 0 {
-		whole := when + ", " + theme.Count(min(b.attempt+1, b.max)) + " of " + theme.Count(b.max)
+		whole := when + b.look.th.T(", %d of %d", min(b.attempt+1, b.max), b.max)
 		room := w - b.look.m.Width(whole) - 5 // of the margins, and between the two
 		for _, p := range left {
 			room -= b.look.m.Width(p.text)
@@ -423,5 +423,5 @@ func (b *queuedBlock) Render(w int, selected bool) []string {
 	if !ok {
 		sign = b.look.paint(theme.Faint, false, b.look.th.Glyphs.Todo)
 	}
-	return []string{b.row(w, sign, []span{say(theme.Faint, b.look.line(short(b.text)))}, say(theme.Faint, " queued"))}
+	return []string{b.row(w, sign, []span{say(theme.Faint, b.look.line(short(b.text)))}, say(theme.Faint, " "+b.look.th.T("queued")))}
 }

@@ -7,7 +7,6 @@
 package chat
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -190,13 +189,10 @@ func (v *View) indicator() string {
 	}
 	sign := " " + v.look.th.Glyphs.Open + " "
 	if n := v.list.New(); n > 0 {
-		return sign + strconv.Itoa(n) + " new "
+		return sign + v.look.th.N(n, "%d new", "%d new##messages", n) + " "
 	}
 	n := v.list.PagesUp()
-	if n == 1 {
-		return sign + "1 page below "
-	}
-	return sign + strconv.Itoa(n) + " pages below "
+	return sign + v.look.th.N(n, "%d page below", "%d pages below", n) + " "
 }
 
 // ScrollRows, ScrollPages and ScrollHalf move the text, down when positive; at the end new output is followed.
@@ -276,12 +272,4 @@ func (v *View) remove(b block) {
 			return
 		}
 	}
-}
-
-// plural writes a count with its noun.
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strings.Join([]string{theme.Count(n), " ", one, "s"}, "")
 }

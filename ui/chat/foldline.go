@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"fmt"
-
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
 )
@@ -23,7 +21,7 @@ type lineBlock struct {
 	open bool
 }
 
-func (b *lineBlock) source() string   { return b.whole(b.view.turnAt) }
+func (b *lineBlock) source() string   { return b.whole(b.look.th.Lang(), b.view.turnAt) }
 func (b *lineBlock) Estimate(int) int { return 1 }
 func (b *lineBlock) toggle()          { b.open = !b.open; b.touch() }
 func (b *lineBlock) isOpen() bool     { return b.open }
@@ -35,15 +33,15 @@ func (b *lineBlock) Render(w int, selected bool) []string {
 	if b.open {
 		glyph = g.Open
 	}
-	left := []span{say(theme.Faint, glyph+" "), say(theme.Text, b.name(b.view.turnAt))}
+	left := []span{say(theme.Faint, glyph+" "), say(theme.Text, b.name(b.look.th.Lang(), b.view.turnAt))}
 	if b.count > 0 {
-		left = append(left, say(theme.Faint, "   "+plural(b.count, "message")))
+		left = append(left, say(theme.Faint, "   "+b.look.th.N(b.count, "%s message", "%s messages", theme.Count(b.count))))
 	}
-	right := say(theme.Faint, " "+b.sizes())
+	right := say(theme.Faint, " "+b.sizes(b.look.th.Lang()))
 	if w >= besideWidth {
-		left, right = append(left, say(theme.Faint, "   "+b.sizes())), say(theme.Faint, "")
+		left, right = append(left, say(theme.Faint, "   "+b.sizes(b.look.th.Lang()))), say(theme.Faint, "")
 		if b.last > 0 && !b.dimmed() {
-			right.text = " out of the model's sight"
+			right.text = " " + b.look.th.T("out of the model's sight")
 		}
 	}
 	rows := []string{b.row(w, sign, left, right)}
@@ -57,14 +55,14 @@ func (b *lineBlock) Render(w int, selected bool) []string {
 func (b *lineBlock) accountRows(w int) []string {
 	var rows []string
 	add := func(left []span, right ...span) { rows = append(rows, b.row(w, "", left, right...)) }
-	for _, t := range flow(b.look.m, splitFacts(b.facts()), w-5) {
+	for _, t := range flow(b.look.m, splitFacts(b.facts(b.look.th.Lang())), w-5) {
 		add([]span{say(theme.Faint, "  "+t)})
 	}
 	b.diffRows(w, add)
 	for i, p := range append(append([]string(nil), b.pinned...), b.unpinned...) {
 		word := ""
 		if i >= len(b.pinned) {
-			word = " unpinned"
+			word = " " + b.look.th.T("unpinned")
 		}
 		add([]span{say(theme.Text, "  "+b.look.th.Glyphs.Pin+" "+b.look.line(p))}, say(theme.Faint, word))
 	}
@@ -77,22 +75,22 @@ func (b *lineBlock) accountRows(w int) []string {
 		if m.Kind == "user" {
 			role = theme.Text
 		}
-		add([]span{say(theme.Faint, fmt.Sprintf("  turn %-3d %-10s", m.Turn, m.Kind)), say(role, b.look.line(m.Title))},
+		add([]span{say(theme.Faint, "  "+b.look.m.Pad(b.look.th.T("turn %d", m.Turn), 8)+" "+b.look.m.Pad(b.look.th.Tell(m.Kind), 10)), say(role, b.look.line(m.Title))},
 			say(theme.Faint, " "+theme.Tokens(m.Tokens, false)))
 	}
 	if n := b.count - len(shown); n > 0 && len(shown) > 0 {
-		add([]span{say(theme.Faint, "  "+b.look.th.Glyphs.Cut+" "+plural(n, "more message"))})
+		add([]span{say(theme.Faint, "  "+b.look.th.Glyphs.Cut+" "+b.look.th.N(n, "%s more message", "%s more messages", theme.Count(n)))})
 	}
 	for i, m := range b.shortened {
 		if i == 3 {
-			add([]span{say(theme.Faint, "  "+b.look.th.Glyphs.Cut+" "+plural(len(b.shortened)-i, "more result"))})
+			add([]span{say(theme.Faint, "  "+b.look.th.Glyphs.Cut+" "+b.look.th.N(len(b.shortened)-i, "%d more result", "%d more results", len(b.shortened)-i))})
 			break
 		}
-		add([]span{say(theme.Faint, "  shortened  "+b.look.line(m.Title))}, say(theme.Faint, " "+theme.Tokens(m.Tokens, false)))
+		add([]span{say(theme.Faint, "  "+b.look.th.T("shortened")+"  "+b.look.line(b.look.th.Lang().Kept(m.Title)))}, say(theme.Faint, " "+theme.Tokens(m.Tokens, false)))
 	}
-	keys := "v whole   Left close"
+	keys := b.look.th.T("v whole   Left close")
 	if b.view.newest() == b {
-		keys = "Ctrl+X U undo   " + keys
+		keys = b.look.th.T("Ctrl+X U undo") + "   " + keys
 	}
 	add([]span{say(theme.Faint, "  "+keys)})
 	return rows
@@ -114,7 +112,7 @@ func (b *lineBlock) diffRows(w int, add func([]span, ...span)) {
 		if c.sign == "+" {
 			role = theme.Text
 		}
-		for i, t := range b.look.m.Wrap(b.look.m.Safe(paint.CleanLine(c.field+": "+c.text)), max(min(w-8, 76), 8)) {
+		for i, t := range b.look.m.Wrap(b.look.m.Safe(paint.CleanLine(b.look.th.T("%s: %s", b.look.th.Tell(c.field), c.text))), max(min(w-8, 76), 8)) {
 			sign := c.sign
 			if i > 0 {
 				sign = " "
@@ -123,13 +121,9 @@ func (b *lineBlock) diffRows(w int, add func([]span, ...span)) {
 		}
 	}
 	if n > mostDiff {
-		add([]span{say(theme.Faint, "  "+b.look.th.Glyphs.Cut+" "+plural(n-mostDiff, "more change"))})
+		add([]span{say(theme.Faint, "  "+b.look.th.Glyphs.Cut+" "+b.look.th.N(n-mostDiff, "%d more change", "%d more changes", n-mostDiff))})
 	}
 	if kept > 0 {
-		word := "entries"
-		if kept == 1 {
-			word = "entry"
-		}
-		add([]span{say(theme.Faint, fmt.Sprintf("    %d %s as before", kept, word))})
+		add([]span{say(theme.Faint, "    "+b.look.th.N(kept, "%d entry as before", "%d entries as before", kept))})
 	}
 }

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -51,7 +50,7 @@ type liveBlock struct {
 	targets []block // that dim while the rows sink
 }
 
-func (b *liveBlock) source() string   { return b.whole(b.view.turnAt) }
+func (b *liveBlock) source() string   { return b.whole(b.look.th.Lang(), b.view.turnAt) }
 func (b *liveBlock) Estimate(int) int { return 8 }
 
 // done says that the fold is stored; it is only there to be read.
@@ -127,7 +126,7 @@ func (b *liveBlock) head(w int, sign string, busy, question bool, name, fact str
 	case busy:
 		glyph = say(theme.Accent, b.look.th.Spinner(b.look.phase))
 	}
-	return b.row(w, sign, []span{glyph, {theme.Strong, true, " " + name}, say(theme.Text, "  "+fact)}, say(theme.Faint, fmt.Sprintf(" %d of 3", n)))
+	return b.row(w, sign, []span{glyph, {theme.Strong, true, " " + name}, say(theme.Text, "  "+fact)}, say(theme.Faint, " "+b.look.th.T("%d of 3", n)))
 }
 
 // leavingRow is a row of what leaves: a message, or a turn of many.
@@ -145,7 +144,7 @@ func (b *liveBlock) leavingList(most int) []leavingRow {
 	for _, m := range b.leaving {
 		title := m.Title
 		if m.Kind == "tool" {
-			title += ", its result"
+			title = b.look.th.T("%s, its result", title)
 		}
 		list = append(list, leavingRow{turn: m.Turn, title: title, tokens: m.Tokens, user: m.Kind == "user"})
 	}
@@ -161,12 +160,15 @@ func (b *liveBlock) leavingList(most int) []leavingRow {
 	for _, r := range list[shown:] {
 		more.tokens += r.tokens
 	}
-	more.title = plural(len(list)-shown, "more turn")
+	l := b.look.th.Lang()
+	turns := len(list) - shown
+	more.title = l.N(turns, "%d more turn", "%d more turns", turns)
 	if rest > 0 {
-		more.title = plural(rest, "more message")
-		if n := len(list) - shown; n > 0 {
-			more.title = plural(n, "more turn") + ", " + more.title
+		messages := l.N(rest, "%s more message", "%s more messages", theme.Count(rest))
+		if turns > 0 {
+			messages = more.title + l.T(", ##between facts") + messages
 		}
+		more.title = messages
 	}
 	return append(list[:shown:shown], more)
 }
@@ -191,15 +193,15 @@ func (b *liveBlock) leavingRows(w int, selected, open bool) []string {
 	sign, _ := b.lead(selected, 0)
 	fact := theme.Tokens(b.before, false)
 	if b.limit > 0 {
-		fact += " of " + theme.Tokens(b.limit, false)
+		fact = b.look.th.T("%s of %s", fact, theme.Tokens(b.limit, false))
 	}
-	if why := b.why(); why != "" {
-		fact += ": " + why
+	if why := b.why(b.look.th.Lang()); why != "" {
+		fact = b.look.th.T("%s: %s", fact, why)
 	}
 	busy := b.stage == stageLeaving
-	name := "FOLDING"
+	name := b.look.th.T("FOLDING")
 	if b.done() {
-		name = "FOLDED"
+		name = b.look.th.T("FOLDED")
 	}
 	rows := []string{b.head(w, sign, busy, false, name, b.look.line(fact), 1)}
 	if !open {
@@ -208,7 +210,7 @@ func (b *liveBlock) leavingRows(w int, selected, open bool) []string {
 	g := b.look.th.Glyphs
 	turnW := 0
 	for _, r := range list {
-		turnW = max(turnW, len(fmt.Sprint("turn ", r.turn)))
+		turnW = max(turnW, b.look.m.Width(b.look.th.T("turn %d", r.turn)))
 	}
 	out := 0
 	for i, r := range list {
@@ -220,7 +222,7 @@ func (b *liveBlock) leavingRows(w int, selected, open bool) []string {
 		if i < sunk {
 			role, glyph = theme.Faint, say(theme.Rule, "  "+g.MeterFree)
 		}
-		label := fmt.Sprintf(" %-*s  ", turnW, fmt.Sprint("turn ", r.turn))
+		label := " " + b.look.m.Pad(b.look.th.T("turn %d", r.turn), turnW) + "  "
 		if r.more {
 			label = " "
 		}
@@ -231,7 +233,7 @@ func (b *liveBlock) leavingRows(w int, selected, open bool) []string {
 		rows = append(rows, b.row(w, "", []span{glyph, say(theme.Faint, label), say(role, b.look.line(r.title))}, right...))
 	}
 	if n := len(b.shortened); n > 0 {
-		rows = append(rows, b.row(w, "", []span{say(theme.Faint, "  "+g.MeterFree+" "+plural(n, "long result")+" shortened")}))
+		rows = append(rows, b.row(w, "", []span{say(theme.Faint, "  "+g.MeterFree+" "+b.look.th.N(n, "%d long result shortened", "%d long results shortened", n))}))
 	}
 	stays := ""
 	if b.before > out && b.count == len(b.leaving) {
@@ -247,31 +249,31 @@ func (b *liveBlock) staying() string {
 		from = min(b.leaving[n-1].Turn+1, b.view.turn)
 	}
 	if b.last == 0 {
-		return "all messages, system and memory stay"
+		return b.look.th.T("all messages, system and memory stay")
 	}
-	return turnsWord(from, max(b.view.turn, from)) + ", system and memory stay"
+	return b.look.th.T("%s, system and memory stay", turnsWord(b.look.th.Lang(), from, max(b.view.turn, from)))
 }
 
 // summaryRows shows the summary as it streams.
 func (b *liveBlock) summaryRows(w int, open bool) []string {
-	name, fact := "SUMMARISING", plural(b.count, "message")
+	name, fact := b.look.th.T("SUMMARISING"), b.look.th.N(b.count, "%s message", "%s messages", theme.Count(b.count))
 	if took := b.look.now.Sub(b.began); b.stage == stageSummary && took > 0 {
-		fact += "   " + theme.Duration(took)
+		fact += "   " + b.look.th.Duration(took)
 	}
 	if b.stage > stageSummary {
-		name = "SUMMARISED"
+		name = b.look.th.T("SUMMARISED")
 		if w < 60 && b.tokens > 0 {
 			fact = ""
 		}
 		if b.took > 0 && b.done() {
-			fact += "   " + theme.Duration(b.took)
+			fact += "   " + b.look.th.Duration(b.took)
 		}
 		if b.tokens > 0 {
-			fact += "   " + theme.Tokens(b.tokens, false) + " tokens"
+			fact += "   " + b.look.th.T("%s tokens", theme.Tokens(b.tokens, false))
 		}
 	}
 	if b.asked > 1 {
-		fact += "   asked again"
+		fact += "   " + b.look.th.T("asked again")
 	}
 	rows := []string{b.head(w, "", b.stage == stageSummary, false, name, strings.TrimLeft(fact, " "), 2)}
 	if !open {
@@ -300,14 +302,14 @@ func (b *liveBlock) streamRows(w int) []string {
 	for _, f := range fieldNames() {
 		list := entriesOf(fields, f)
 		if len(list) == 0 {
-			rest = append(rest, f)
+			rest = append(rest, b.look.th.Tell(f))
 			continue
 		}
 		here := len(fields) > 0 && fields[len(fields)-1].name == f
 		for i, e := range list {
 			label := ""
 			if i == 0 {
-				label = f
+				label = b.look.th.Tell(f)
 			}
 			if open && here && i == len(list)-1 {
 				e += "_"
@@ -316,37 +318,37 @@ func (b *liveBlock) streamRows(w int) []string {
 				if j > 0 {
 					label = ""
 				}
-				rows = append(rows, b.row(w, "", []span{say(theme.Faint, fmt.Sprintf("  %-*s", name, label)), say(theme.Text, part)}))
+				rows = append(rows, b.row(w, "", []span{say(theme.Faint, "  "+b.look.m.Pad(label, name)), say(theme.Text, part)}))
 			}
 		}
 	}
 	if len(rest) > 0 && b.stage == stageSummary {
-		rows = append(rows, b.row(w, "", []span{say(theme.Faint, "  "+strings.Join(rest, ", "))}))
+		rows = append(rows, b.row(w, "", []span{say(theme.Faint, "  "+strings.Join(rest, b.look.th.T(", ##between facts")))}))
 	}
 	return rows
 }
 
 // mergeRows tells what the merge did and what the fold is worth.
 func (b *liveBlock) mergeRows(w int) []string {
-	name, fact := "MERGED", "valid"
+	name, fact := b.look.th.T("MERGED"), b.look.th.T("valid")
 	if b.last == 0 {
-		fact = "results shortened"
+		fact = b.look.th.T("results shortened")
 	}
 	switch {
 	case b.asking:
-		name, fact = "READY", "waits for your word"
+		name, fact = b.look.th.T("READY"), b.look.th.T("waits for your word")
 	case b.done():
-		name = "COMMITTED"
+		name = b.look.th.T("COMMITTED")
 		if b.after < b.before {
-			fact += ", " + theme.Tokens(b.before-b.after, false) + " tokens less"
+			fact += b.look.th.T(", %s tokens less", theme.Tokens(b.before-b.after, false))
 		}
 	case b.stage >= stageDone:
-		name = "COMMITTING"
+		name = b.look.th.T("COMMITTING")
 	case b.after == 0:
-		name = "CHECKED"
+		name = b.look.th.T("CHECKED")
 	}
 	rows := []string{b.head(w, "", !b.done(), b.asking, name, fact, 3)}
-	for _, text := range b.flow(b.merge(), w-3-2) {
+	for _, text := range b.flow(b.merge(b.look.th.Lang()), w-3-2) {
 		rows = append(rows, b.row(w, "", []span{say(theme.Text, "  "+text)}))
 	}
 	for i, p := range b.pinned {
@@ -358,7 +360,7 @@ func (b *liveBlock) mergeRows(w int) []string {
 	if b.after == 0 {
 		return rows
 	}
-	return append(rows, b.bar(w, "before", b.before, false), b.bar(w, "now", b.after, true))
+	return append(rows, b.bar(w, b.look.th.T("before"), b.before, false), b.bar(w, b.look.th.T("now##the context"), b.after, true))
 }
 
 // flow lays pieces into rows of a width.
@@ -394,7 +396,7 @@ func (b *liveBlock) bar(w int, name string, used int, now bool) string {
 	cells := min(barCells, max(w-26, 5))
 	limit := max(b.limit, b.meter.Limit)
 	part := line.Divide(cells, max(limit, used), system, memory, used-system-memory)
-	spans := []span{say(theme.Faint, fmt.Sprintf("  %-6s  ", name))}
+	spans := []span{say(theme.Faint, "  "+b.look.m.Pad(name, 6)+"  ")}
 	role, over := theme.Text, " "
 	if limit > 0 && used > limit {
 		role, over = theme.Error, "!"

@@ -273,12 +273,13 @@ func (v *View) notFolded(b *liveBlock, a *account, how string, e trace.Event) {
 }
 
 func (v *View) refusedNote(at Ref, how, detail string) *noteBlock {
-	text := "not folded"
+	th := v.look.th
+	text := th.T("not folded")
 	if detail != "" {
-		text += ": " + detail
+		text = th.T("%s: %s", text, th.Tell(detail))
 	}
 	if how != endStopped {
-		text += "; everything stays"
+		text += th.T("; everything stays")
 	}
 	return &noteBlock{common: v.common(at), kind: "repaired", role: theme.Faint, text: paint.CleanLine(text)}
 }
@@ -292,7 +293,7 @@ func (v *View) dropLive(b *liveBlock) {
 func (v *View) stopFolds(between bool) {
 	for _, b := range slices.Clone(v.folds.live) {
 		if b.end == "" && (b.runID == "") == between {
-			b.detail = "stopped; everything stays"
+			b.detail = v.look.th.T("stopped; everything stays")
 			v.notFolded(b, b.account, endStopped, trace.Event{Turn: b.ref().Turn})
 		}
 	}
@@ -316,13 +317,14 @@ func (v *View) undone(e trace.Event, d trace.CompactData) {
 	v.folds.pending = slices.DeleteFunc(v.folds.pending, func(p *account) bool { return p.id == d.ID })
 	delete(v.folds.accounts, d.ID)
 	v.redim()
-	what := strings.TrimPrefix(a.name(v.turnAt), "folded ")
-	if what == "folded" {
-		what = "the last fold"
+	th := v.look.th
+	what := a.what(th.Lang(), v.turnAt)
+	if what == "" {
+		what = th.T("the last fold")
 	}
 	v.add(&noteBlock{common: v.common(Ref{Turn: e.Turn}), kind: "repaired", role: theme.Faint,
-		text:  "taken back: " + what + ", in the window again",
-		right: theme.Tokens(d.TokensBefore, false) + " to " + theme.Tokens(d.TokensAfter, false)})
+		text:  th.T("taken back: %s, in the window again", what),
+		right: th.T("%s to %s", theme.Tokens(d.TokensBefore, false), theme.Tokens(d.TokensAfter, false))})
 }
 
 // tickFolds moves what sinks.
@@ -441,24 +443,24 @@ func (v *View) Whole() (text string, ok bool) {
 
 // Leaving says in a few words what the fold under way takes out of the window.
 func (v *View) Leaving() string {
+	th := v.look.th
 	for _, b := range v.folds.live {
 		if b.done() {
 			continue
 		}
 		if b.last == 0 {
-			return plural(len(b.shortened), "long result") + " get shorter"
+			return th.N(len(b.shortened), "%d long result gets shorter", "%d long results get shorter", len(b.shortened))
 		}
-		what := strings.TrimPrefix(b.name(v.turnAt), "folded ")
-		if what == "folded" {
-			return plural(b.count, "message") + " leave"
+		what, one := b.turns(th.Lang(), v.turnAt)
+		switch {
+		case what == "":
+			return th.N(b.count, "%d message leaves", "%d messages leave", b.count)
+		case one:
+			return th.N(b.count, "%s leaves, %d message", "%s leaves, %d messages", what, b.count)
 		}
-		verb := " leave, "
-		if strings.HasPrefix(what, "turn ") {
-			verb = " leaves, "
-		}
-		return what + verb + plural(b.count, "message")
+		return th.N(b.count, "%s leave, %d message", "%s leave, %d messages", what, b.count)
 	}
-	return "the oldest turns leave"
+	return th.T("the oldest turns leave")
 }
 
 // WholeLive gives the fold that is under way as a text to read.

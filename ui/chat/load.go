@@ -269,7 +269,7 @@ func (b *builder) errors() {
 
 // NoteAway puts a faint line where the reader left; a second call moves it.
 func (v *View) NoteAway(at time.Time) {
-	text := "new since " + at.Format("15:04")
+	text := v.look.th.T("new since %s", at.Format("15:04"))
 	for i := v.list.Len() - 1; i >= 0; i-- {
 		if n, ok := v.block(i).(*noteBlock); ok && n.kind == "away" {
 			v.list.Remove(i)

@@ -53,7 +53,7 @@ func (b *thoughtBlock) Render(w int, selected bool) []string {
 			glyph = g.Open
 		}
 		first, _, _ := strings.Cut(text, "\n")
-		rows := []string{b.row(w, sign, []span{say(theme.Faint, glyph+" thought   "+b.look.line(short(first)))}, say(theme.Faint, " "+theme.Duration(b.took)))}
+		rows := []string{b.row(w, sign, []span{say(theme.Faint, glyph+" "+b.look.th.T("thought")+"   "+b.look.line(short(first)))}, say(theme.Faint, " "+b.look.th.Duration(b.took)))}
 		if b.open {
 			if b.lost {
 				text = g.Cut + " " + text
@@ -62,8 +62,8 @@ func (b *thoughtBlock) Render(w int, selected bool) []string {
 		}
 		return rows
 	}
-	took := " " + theme.Duration(b.look.now.Sub(b.began))
-	const word = " thinking   "
+	took := " " + b.look.th.Duration(b.look.now.Sub(b.began))
+	word := " " + b.look.th.T("thinking") + "   "
 	ml, mr := margins(w)
 	room := w - ml - mr - 1 - b.look.m.Width(word) - b.look.m.Width(took) - 1
 	rows := []string{b.row(w, sign, []span{say(theme.Accent, b.look.th.Spinner(b.look.phase)), say(theme.Faint, word+b.ending(text, room))}, say(theme.Faint, took))}

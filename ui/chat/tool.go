@@ -117,30 +117,30 @@ func (b *toolBlock) outcome() span {
 	case "started":
 		return say(theme.Faint, b.progress)
 	case "waiting_approval":
-		return say(theme.Warn, "waits for you")
+		return say(theme.Warn, b.look.th.T("waits for you"))
 	case "denied":
-		text := b.status
+		text := b.look.th.T("denied")
 		if b.reason != "" {
-			text += ": " + b.reason
+			text = b.look.th.T("%s: %s", text, b.reason)
 		}
 		return say(theme.Warn, text)
 	case "unknown", "interrupted":
-		return say(theme.Warn, b.status)
+		return say(theme.Warn, b.look.th.Tell(b.status))
 	case "not_run":
-		return say(theme.Warn, "not run")
+		return say(theme.Warn, b.look.th.T("not run"))
 	}
 	if !b.ok {
-		return say(theme.Error, strings.ReplaceAll(b.code, "_", " "))
+		return say(theme.Error, b.look.th.Tell(strings.ReplaceAll(b.code, "_", " ")))
 	}
-	return say(theme.Text, b.summary)
+	return say(theme.Text, b.look.th.Tell(b.summary))
 }
 
 func (b *toolBlock) duration() string {
 	switch {
 	case b.status == "started" && !b.started.IsZero() && !b.look.now.IsZero():
-		return theme.Duration(b.look.now.Sub(b.started))
+		return b.look.th.Duration(b.look.now.Sub(b.started))
 	case b.over() && b.took >= 0:
-		return theme.Duration(b.took)
+		return b.look.th.Duration(b.took)
 	}
 	return ""
 }
@@ -173,12 +173,12 @@ func (b *toolBlock) Render(w int, selected bool) []string {
 	if !b.open {
 		return rows
 	}
-	rows = append(rows, b.details(w, "arguments "+pretty(b.args))...)
+	rows = append(rows, b.details(w, b.look.th.T("arguments")+" "+pretty(b.args))...)
 	if b.wrote != nil {
-		rows = append(rows, b.details(w, "changed by you; the model wrote "+pretty(b.wrote))...)
+		rows = append(rows, b.details(w, b.look.th.T("changed by you; the model wrote")+" "+pretty(b.wrote))...)
 	}
 	if len(b.result) > 0 {
-		rows = append(rows, b.details(w, "result "+pretty(b.result))...)
+		rows = append(rows, b.details(w, b.look.th.T("result")+" "+pretty(b.result))...)
 	}
 	return rows
 }

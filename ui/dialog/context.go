@@ -135,18 +135,18 @@ func (c *Context) Rows(s line.Style, w, h int) []string {
 	list := max(h-3, 1)
 	c.page = list
 	c.top = min(max(c.top, c.at-list+1, 0), c.at, max(len(c.view.Parts)-list, 0))
-	rows := []string{s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, " CONTEXT  "), line.Say(theme.Text, c.fact(w))},
-		line.Say(theme.Faint, s.Metrics.Pad("next fold", colFate)))}
+	rows := []string{s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, " "+s.T("CONTEXT")+"  "), line.Say(theme.Text, c.fact(s, w))},
+		line.Say(theme.Faint, s.Metrics.Pad(s.T("next fold"), colFate)))}
 	for i := c.top; i < min(c.top+list, len(c.view.Parts)); i++ {
 		rows = append(rows, c.row(s, w, i))
 	}
 	rows = append(rows, c.reserve(s, w, list))
-	keys := " Enter text   p pin   f fold now   o JSON   Esc close"
+	keys := " " + s.T("Enter text   p pin   f fold now   o JSON   Esc close")
 	return clip(append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, keys)})), h)
 }
 
 // fact says how full the context is, and how much of it the provider should have.
-func (c *Context) fact(w int) string {
+func (c *Context) fact(s line.Style, w int) string {
 	m := c.view.Meter
 	all, sent := 0, 0
 	for _, p := range c.view.Parts {
@@ -155,12 +155,12 @@ func (c *Context) fact(w int) string {
 			sent += p.Tokens
 		}
 	}
-	text := theme.Tokens(m.Used(), m.Estimated) + " of " + theme.Tokens(m.Limit, false)
+	text := s.T("%s of %s", theme.Tokens(m.Used(), m.Estimated), theme.Tokens(m.Limit, false))
 	if all > 0 && sent > 0 {
-		text += fmt.Sprintf(", %d%% expected cached", sent*100/all)
+		text += s.T(", %d%% expected cached", sent*100/all)
 	}
 	if m.Cached != nil && w >= wideContext {
-		text += fmt.Sprintf(", %.0f%% last time", *m.Cached*100)
+		text += s.T(", %.0f%% last time", *m.Cached*100)
 	}
 	return text
 }
@@ -184,15 +184,19 @@ func (c *Context) row(s line.Style, w, i int) string {
 	}
 	left := []line.Span{line.Say(theme.Accent, mark), line.Say(theme.Text, c.glyph(s, p)+" ")}
 	if p.N > 0 {
-		left = append(left, line.Say(theme.Faint, fmt.Sprintf("%*d ", colNumber-1, p.N)), line.Say(theme.Faint, s.Metrics.Pad(s.Text(p.Kind), colKind)))
+		left = append(left, line.Say(theme.Faint, fmt.Sprintf("%*d ", colNumber-1, p.N)), line.Say(theme.Faint, s.Metrics.Pad(s.Tell(p.Kind), colKind)))
+	}
+	title := s.Text(p.Title)
+	if p.N == 0 { // what is no message has a title of ours
+		title = s.Tell(p.Title)
 	}
 	if c.pins[p.N] && p.N > 0 {
 		left = append(left, line.Say(theme.Accent, s.Theme.Glyphs.Pin+" "))
 	}
-	left = append(left, line.Weight(role, i == c.at, s.Text(p.Title)))
-	cached, fate := "new", string(p.Fate)
+	left = append(left, line.Weight(role, i == c.at, title))
+	cached, fate := s.T("new##to the cache"), s.Tell(string(p.Fate))
 	if p.Sent {
-		cached = "cached"
+		cached = s.T("cached")
 	}
 	fateRole := theme.Faint
 	if p.Fate == runtime.FateLeaves || p.Fate == runtime.FateShortened {
@@ -202,7 +206,7 @@ func (c *Context) row(s line.Style, w, i int) string {
 	right := []line.Span{line.Say(role, s.Metrics.PadLeft(tokens, colTokens)), line.Say(theme.Faint, "  "+s.Metrics.Pad(cached, colCached-2+1)),
 		line.Say(fateRole, " "+s.Metrics.Pad(fate, colFate))}
 	if p.N > 0 && w >= wideContext {
-		right = append([]line.Span{line.Say(theme.Faint, fmt.Sprintf(" turn %d", p.Turn))}, right...)
+		right = append([]line.Span{line.Say(theme.Faint, " "+s.T("turn %d", p.Turn))}, right...)
 	}
 	return s.Row(bg, w, left, right...)
 }
@@ -211,19 +215,17 @@ func (c *Context) row(s line.Style, w, i int) string {
 func (c *Context) reserve(s line.Style, w, list int) string {
 	text := "   "
 	if n := len(c.view.Parts) - list; n > 0 {
-		text += fmt.Sprintf("%d more, ", n)
+		text += s.T("%d more, ##before another fact", n)
 	}
-	text += "reserve for the reply"
+	text += s.T("reserve for the reply")
 	when := ""
 	switch {
 	case !c.view.FoldAuto:
-		when = "folds only by hand "
+		when = s.T("folds only by hand") + " "
 	case c.view.FoldAfter == 0:
-		when = "folds next turn "
-	case c.view.FoldAfter == 1:
-		when = "1 turn to a fold "
+		when = s.T("folds next turn") + " "
 	default:
-		when = fmt.Sprintf("%d turns to a fold ", c.view.FoldAfter)
+		when = s.N(c.view.FoldAfter, "%d turn to a fold", "%d turns to a fold", c.view.FoldAfter) + " "
 	}
 	tokens := theme.Tokens(c.view.Reserve, false)
 	pad := colCached + colFate - s.Metrics.Width(when)

@@ -8,6 +8,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Editor asks for a text of several lines. It stays open until its owner takes it away, so that a text that is refused can be
@@ -100,7 +101,7 @@ func (e *Editor) Key(k tea.KeyPressMsg) Result {
 // Paste puts text at the cursor.
 func (e *Editor) Paste(text string) {
 	if !e.edit.Insert(text) {
-		e.problem = "the paste is larger than a text may be (1 MB)"
+		e.problem = tooLarge
 	}
 }
 
@@ -124,6 +125,9 @@ func (e *Editor) lay(s line.Style, w int) {
 	e.edit.SetWidth(max(w-3, 1))
 }
 
+// tooLarge is said of a paste; it is put into the screen's language when it is drawn.
+const tooLarge = string(words.Text("the paste is larger than a text may be (1 MB)"))
+
 // mostProblem bounds the rows of what is wrong.
 const mostProblem = 3
 
@@ -131,7 +135,7 @@ func (e *Editor) problems(s line.Style, w int) int {
 	if e.problem == "" {
 		return 0
 	}
-	return min(len(s.Metrics.Wrap(s.Text(e.problem), max(w-4, 1))), mostProblem) - 1
+	return min(len(s.Metrics.Wrap(s.Text(s.Theme.Lang().Kept(e.problem)), max(w-4, 1))), mostProblem) - 1
 }
 
 // Rows draws the title, the part of the text around the cursor, what is wrong and the keys.
@@ -152,19 +156,19 @@ func (e *Editor) Rows(s line.Style, w, h int) []string {
 	if e.problem == "" {
 		rows = append(rows, s.Blank(theme.OnRaised, w))
 	} else {
-		for i, part := range s.Metrics.Wrap(s.Text(e.problem), max(w-4, 1)) {
+		for i, part := range s.Metrics.Wrap(s.Text(s.Theme.Lang().Kept(e.problem)), max(w-4, 1)) {
 			if lead := " " + s.Theme.Glyphs.Failed + " "; i < bad {
 				rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Error, []string{lead, "   "}[min(i, 1)]+part)}))
 			}
 		}
 	}
 	keys := ""
-	for _, keys = range []string{
-		" Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc back, the text is kept",
-		" Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc keeps it",
-		" Enter take   Ctrl+J line   Esc keep",
+	for _, t := range []words.Text{
+		"Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc back, the text is kept",
+		"Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc keeps it",
+		"Enter take   Ctrl+J line   Esc keep",
 	} {
-		if s.Metrics.Width(keys) <= w {
+		if keys = " " + s.T(t); s.Metrics.Width(keys) <= w {
 			break
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Keys are the keys of dialogs.
@@ -20,8 +21,8 @@ type Keys struct {
 
 // DefaultKeys are the keys of SCREENS. Letters belong to filters, so lists move by arrows, Ctrl+N and Ctrl+P.
 func DefaultKeys() Keys {
-	bind := func(help, desc string, keys ...string) key.Binding {
-		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, desc))
+	bind := func(help string, desc words.Text, keys ...string) key.Binding {
+		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, string(desc)))
 	}
 	return Keys{
 		Up:       bind("Up", "up", "up", "ctrl+p"),
@@ -105,7 +106,7 @@ func (p *Prompt) Rows(s line.Style, w, h int) []string {
 	at := s.Metrics.Width(head)
 	rows := []string{
 		s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-1)}),
-		s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+p.hint)}, line.Say(theme.Faint, "Enter take it   Esc close ")),
+		s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+p.hint)}, line.Say(theme.Faint, s.T("Enter take it   Esc close")+" ")),
 	}
 	return clip(rows, h)
 }

@@ -9,6 +9,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Group is one part of the help.
@@ -62,17 +63,17 @@ func (h *Help) Wheel(lines int) { h.top = min(max(h.top+lines, 0), h.last) }
 // entry is one key and what it does; the first of a group carries the group's name.
 type entry struct{ group, keys, desc string }
 
-func (h *Help) entries() []entry {
-	words := strings.Fields(strings.ToLower(h.field.edit.Text()))
+func (h *Help) entries(l words.Lang) []entry {
+	sought := strings.Fields(strings.ToLower(h.field.edit.Text()))
 	var out []entry
 	for _, g := range h.groups {
 		name := g.Name
 		for _, b := range g.Bindings {
 			help := b.Help()
-			if !b.Enabled() || !containsAll(strings.ToLower(g.Name+" "+help.Key+" "+help.Desc), words) {
+			if !b.Enabled() || !containsAll(strings.ToLower(g.Name+" "+help.Key+" "+help.Desc+" "+l.Kept(help.Desc)), sought) {
 				continue
 			}
-			out = append(out, entry{name, help.Key, help.Desc})
+			out = append(out, entry{name, help.Key, l.Kept(help.Desc)})
 			name = ""
 		}
 	}
@@ -89,7 +90,7 @@ func (h *Help) lay(s line.Style, w int) [][]line.Span {
 	columns := max((w-groupCells-2)/(keyCells+25), 1)
 	cell := (w - groupCells - 2) / columns
 	var rows [][]line.Span
-	entries := h.entries()
+	entries := h.entries(s.Theme.Lang())
 	for i := 0; i < len(entries); {
 		end := i + 1
 		for end < len(entries) && entries[end].group == "" {
@@ -130,12 +131,13 @@ func (h *Help) Size(s line.Style, maxW, maxH int) (w, rows int) {
 
 // Rows draws them.
 func (h *Help) Rows(s line.Style, w, height int) []string {
-	const title = " KEYS  "
-	hint := "Up, Down scroll   Esc close "
+	title := " " + s.T("KEYS") + "  "
+	hint := s.T("Up, Down scroll   Esc close") + " "
+	at := s.Metrics.Width(title)
 	rows := []string{s.Row(theme.OnRaised, w,
-		[]line.Span{line.Bold(theme.Strong, title), h.field.draw(s, len(title), 0, w-len(title)-len(hint)-1)}, line.Say(theme.Faint, hint))}
+		[]line.Span{line.Bold(theme.Strong, title), h.field.draw(s, at, 0, w-at-s.Metrics.Width(hint)-1)}, line.Say(theme.Faint, hint))}
 	if h.field.edit.Empty() {
-		rows[0] = s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, title), line.Say(theme.Faint, "type to filter")}, line.Say(theme.Faint, hint))
+		rows[0] = s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, title), line.Say(theme.Faint, s.T("type to filter"))}, line.Say(theme.Faint, hint))
 	}
 	all := h.lay(s, w)
 	h.page = max(height-1, 1)
@@ -145,7 +147,7 @@ func (h *Help) Rows(s line.Style, w, height int) []string {
 		rows = append(rows, s.Row(theme.OnRaised, w, r))
 	}
 	if len(all) == 0 {
-		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " no key for that")}))
+		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+s.T("no key for that"))}))
 	}
 	for len(rows) < height {
 		rows = append(rows, s.Blank(theme.OnRaised, w))

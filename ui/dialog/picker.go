@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -188,9 +187,9 @@ func (p *Picker) Size(_ line.Style, maxW, maxH int) (w, h int) {
 func (p *Picker) Rows(s line.Style, w, h int) []string {
 	head := " " + p.title + "  "
 	at := s.Metrics.Width(head)
-	count := fmt.Sprintf("%d of %d ", len(p.shown), len(p.items))
+	count := s.T("%d of %d", len(p.shown), len(p.items)) + " "
 	rows := []string{s.Row(theme.OnRaised, w,
-		[]line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-len(count)-1)}, line.Say(theme.Faint, count))}
+		[]line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-s.Metrics.Width(count)-1)}, line.Say(theme.Faint, count))}
 	list := h - 1
 	hinted := p.manage && (h > 3 || len(p.items) <= h-2)
 	if hinted {
@@ -205,7 +204,7 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 	if len(p.shown) == 0 && list > 0 {
 		text := p.empty
 		if len(p.items) > 0 {
-			text = "nothing fits; Backspace takes a letter back"
+			text = s.T("nothing fits; Backspace takes a letter back")
 		}
 		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+text)}))
 	}
@@ -213,9 +212,9 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 		rows = append(rows, s.Blank(theme.OnRaised, w))
 	}
 	if hinted {
-		hint := " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close"
+		hint := " " + s.T("Enter open   Ctrl+R rename   Ctrl+D delete   Esc close")
 		if s.Metrics.Width(hint) > w {
-			hint = " Ctrl+R rename   Ctrl+D delete   Esc"
+			hint = " " + s.T("Ctrl+R rename   Ctrl+D delete   Esc")
 		}
 		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, hint)}))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"vitrine/ui/words"
 )
 
 // Keys are the keys of an editor.
@@ -18,11 +19,11 @@ type Keys struct {
 
 // DefaultKeys are the usual ones of a line editor.
 func DefaultKeys() Keys {
-	bind := func(help, desc string, keys ...string) key.Binding {
-		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, desc))
+	bind := func(help string, desc words.Text, keys ...string) key.Binding {
+		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, string(desc)))
 	}
 	return Keys{
-		Left:            bind("Left", "left", "left"),
+		Left:            bind("Left", "left##move", "left"),
 		Right:           bind("Right", "right", "right", "ctrl+f"),
 		WordLeft:        bind("Ctrl+Left", "word left", "ctrl+left", "alt+left", "alt+b"),
 		WordRight:       bind("Ctrl+Right", "word right", "ctrl+right", "alt+right", "alt+f"),

@@ -120,5 +120,6 @@ func helpTable() map[Text]string {
 		"answer for the tool":                  "代工具回答",
 		"all that is sent":                     "查看发送的全部",
 		"stop the call (trace)":                "停止调用（轨迹）",
+		"bottom":                               "底部",
 	}
 }
