@@ -7,7 +7,6 @@
 package chat
 
 import (
-	"strings"
 	"time"
 
 	"vitrine/ui/list"

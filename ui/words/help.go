@@ -121,5 +121,8 @@ func helpTable() map[Text]string {
 		"all that is sent":                     "查看发送的全部",
 		"stop the call (trace)":                "停止调用（轨迹）",
 		"bottom":                               "底部",
+		"undo, or Ctrl+/":                      "撤销，或 Ctrl+/",
+		"do it again":                          "重做",
+		"open the paste here":                  "在此展开粘贴",
 	}
 }
