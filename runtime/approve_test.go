@@ -254,11 +254,11 @@ func TestRulesWhileATurnRuns(t *testing.T) {
 	b.run(func(ctx context.Context) {
 		b.begin(ctx, "go", time.Second)
 		rule := func() runtime.Rule {
-			list, err := b.eng.Tools(ctx, "s")
-			if err != nil {
-				t.Fatal(err)
+			v, err := b.eng.Context(ctx, "s")
+			if err != nil || !v.Running || len(v.Parts) != 0 {
+				t.Fatalf("%+v, %v", v, err)
 			}
-			for _, info := range list {
+			for _, info := range v.Tools {
 				if info.Name == "fire" {
 					return info.Rule
 				}
@@ -276,7 +276,7 @@ func TestRulesWhileATurnRuns(t *testing.T) {
 		if end := b.await(ctx, 0); end.State != "succeeded" {
 			t.Errorf("end = %+v", end)
 		}
-		if _, err := b.eng.Tools(ctx, "nope"); !errors.Is(err, runtime.ErrNotFound) {
+		if _, err := b.eng.Context(ctx, "nope"); !errors.Is(err, runtime.ErrNotFound) {
 			t.Errorf("of no session: %v", err)
 		}
 	})

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"vitrine/llm"
@@ -51,6 +50,8 @@ type ContextView struct {
 	// FoldAuto says that the runtime folds by itself; FoldAfter is how many turns are left until it does for their number.
 	FoldAuto  bool
 	FoldAfter int
+	// Running says that a turn is running, which shows in its trace what was sent: only Tools are there.
+	Running bool
 }
 
 // Context implements Agent.
@@ -69,7 +70,8 @@ func (e *Engine) Context(ctx context.Context, id string) (ContextView, error) {
 			}
 		}
 		if s.busy() {
-			return errors.New("a turn is running: its trace shows what was sent")
+			v = ContextView{Running: true, Tools: s.toolInfos()}
+			return nil
 		}
 		v = s.context()
 		return nil

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -143,18 +142,6 @@ func (c ToolRule) in(v *settings) {
 	} else {
 		v.Tools[c.Tool] = c.Rule
 	}
-}
-
-// Tools implements Agent.
-func (e *Engine) Tools(ctx context.Context, id string) ([]ToolInfo, error) {
-	s, err := e.find(id)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return s.toolInfos(), nil
 }
 
 // toolInfos lists the tools with what holds for them here.

@@ -341,11 +341,9 @@ type Agent interface {
 	Withdraw(ctx context.Context, sessionID, inboxID string) (string, error)
 	// Set changes the session by itself: title, model, a todo.
 	Set(ctx context.Context, sessionID string, change Setting) error
-	// Context shows what the session's next request would hold; while a turn runs only where it stands still before a model
-	// call.
+	// Context shows what the session's next request would hold, and its tools; while a turn runs the tools alone, but for where it
+	// stands still before a model call.
 	Context(ctx context.Context, sessionID string) (ContextView, error)
-	// Tools lists the tools with what the session's rules say of them now, also while a turn runs.
-	Tools(ctx context.Context, sessionID string) ([]ToolInfo, error)
 	// Shutdown ends the engine: running runs are cancelled, or left to be resumed when leave is set.
 	Shutdown(ctx context.Context, leave bool) error
 }

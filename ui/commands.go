@@ -205,10 +205,15 @@ func (e *env) renameStored(page, id, title string) tea.Cmd {
 	}
 }
 
+var errRunning = errors.New("a turn is running: its trace shows what was sent")
+
 // context reads what the next request holds.
 func (e *env) context(id string) tea.Cmd {
 	return func() tea.Msg {
 		v, err := e.opts.Agent.Context(e.ctx, id)
+		if err == nil && v.Running {
+			err = errRunning
+		}
 		return contextMsg{id, v, err}
 	}
 }

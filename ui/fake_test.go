@@ -514,8 +514,3 @@ func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
 	}
 	return f.view, nil
 }
-
-func (f *fake) Tools(ctx context.Context, id string) ([]runtime.ToolInfo, error) {
-	v, err := f.Context(ctx, id)
-	return v.Tools, err
-}

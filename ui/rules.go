@@ -27,8 +27,8 @@ func (e *env) tools(id string, change *runtime.ToolRule) tea.Cmd {
 				return toolsMsg{id: id, change: true, err: err}
 			}
 		}
-		list, err := e.opts.Agent.Tools(e.ctx, id)
-		return toolsMsg{id: id, change: change != nil, list: list, err: err}
+		v, err := e.opts.Agent.Context(e.ctx, id)
+		return toolsMsg{id: id, change: change != nil, list: v.Tools, err: err}
 	}
 }
 

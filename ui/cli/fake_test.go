@@ -248,8 +248,3 @@ func (n never) Read([]byte) (int, error) {
 func (f *fake) Context(context.Context, string) (runtime.ContextView, error) {
 	return runtime.ContextView{}, runtime.ErrNotFound
 }
-
-func (f *fake) Tools(ctx context.Context, id string) ([]runtime.ToolInfo, error) {
-	v, err := f.Context(ctx, id)
-	return v.Tools, err
-}
