@@ -5,6 +5,7 @@ package emulator
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -181,6 +182,22 @@ func (s Screen) Cell(x, y int) string {
 	return s.cells[y*s.w+x].Content
 }
 
+// Whole is the cell at a place, with its width; that of the second half of a wide one is 0. It is the zero value outside of the
+// screen.
+func (s Screen) Whole(x, y int) uv.Cell {
+	if x < 0 || y < 0 || x >= s.w || y >= s.h {
+		return uv.Cell{}
+	}
+	return s.cells[y*s.w+x]
+}
+
+// With is the screen with other cells: change gets a copy of them, row by row.
+func (s Screen) With(change func(cells []uv.Cell)) Screen {
+	s.cells = slices.Clone(s.cells)
+	change(s.cells)
+	return s
+}
+
 // Style is how the cell at a place is drawn.
 func (s Screen) Style(x, y int) uv.Style {
 	if x < 0 || y < 0 || x >= s.w || y >= s.h {
@@ -206,15 +223,15 @@ func (s Screen) Text(from, to, y int) string {
 	for x := from; x < to; x++ {
 		if c := s.Cell(x, y); c != "" {
 			b.WriteString(c)
-		} else if !s.second(x, y) {
+		} else if !s.Second(x, y) {
 			b.WriteByte(' ')
 		}
 	}
 	return b.String()
 }
 
-// second says that the cell is the second half of a wide cluster.
-func (s Screen) second(x, y int) bool {
+// Second says that the cell is the second half of a wide cluster.
+func (s Screen) Second(x, y int) bool {
 	return x > 0 && s.Cell(x, y) == "" && x < s.w && y >= 0 && y < s.h && s.cells[y*s.w+x].Width == 0 && s.cells[y*s.w+x-1].Width > 1
 }
 
@@ -230,7 +247,7 @@ func (s Screen) Find(text string) (x, y int, ok bool) {
 		row := s.Row(y)
 		if i := strings.Index(row, text); i >= 0 {
 			x := 0
-			for seen := 0; x < s.w && (seen < i || s.second(x, y)); x++ {
+			for seen := 0; x < s.w && (seen < i || s.Second(x, y)); x++ {
 				seen += len(s.Text(x, x+1, y))
 			}
 			return x, y, true

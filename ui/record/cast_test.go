@@ -111,6 +111,7 @@ func TestOutputIsJoined(t *testing.T) {
 		{"\x1b]2;a\xff|title\x07b", "\x1b]2;a\uFFFDtitle\x07b"},
 		{"\x1b]8;;x\x1b\\l|\x1b]8;;\x1b|\\", "\x1b]8;;x\x1b\\l\x1b]8;;\x1b\\"},
 		{"a\x1b7b\x1b8\x1bM", "a\x1b7b\x1b8\x1bM"},
+		{"a\x1b]52;c;aGk|=\x07b", "ab"},
 		{"cut \x1b[3", "cut "},
 		{"\x1b]0;" + strings.Repeat("x", maxHeld) + "|x", "\x1b]0;" + strings.Repeat("x", maxHeld) + "x"},
 	} {

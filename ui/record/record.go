@@ -62,6 +62,7 @@ type Recorder struct {
 	draft  *draft   // of the cast
 	live   *growing // of a cast that grows
 	join   joiner
+	censor *censor // nil when there are no secrets
 	w, h   int
 	start  time.Time
 	at     time.Duration // of the last event
@@ -71,7 +72,7 @@ type Recorder struct {
 
 // New begins a recording. It fails when a file cannot be written where it is wanted.
 func New(cfg Config) (*Recorder, error) {
-	r := &Recorder{cfg: cfg, w: cfg.Width, h: cfg.Height, start: cfg.Start}
+	r := &Recorder{cfg: cfg, w: cfg.Width, h: cfg.Height, start: cfg.Start, censor: newCensor(cfg.Secrets, cfg.Width, cfg.Height)}
 	first := cmp.Or(cfg.Cast, cfg.GIF, cfg.SVG, cfg.Text)
 	if first == "" {
 		return nil, errors.New("record: no file is asked for")
@@ -103,7 +104,7 @@ func New(cfg Config) (*Recorder, error) {
 		}
 		r.draft, to = d, d
 	}
-	h := Header{Width: cfg.Width, Height: cfg.Height, Idle: cfg.Idle.Seconds(), Title: oneLine(cfg.Title), Env: map[string]string{"TERM": cfg.Term}}
+	h := Header{Width: cfg.Width, Height: cfg.Height, Idle: cfg.Idle.Seconds(), Title: r.masked(oneLine(cfg.Title)), Env: map[string]string{"TERM": cfg.Term}}
 	if !cfg.Start.IsZero() {
 		h.Timestamp = cfg.Start.Unix()
 	}
@@ -117,7 +118,11 @@ func New(cfg Config) (*Recorder, error) {
 
 // Frame records what was written to the terminal. An error is told by Err and Close.
 func (r *Recorder) Frame(at time.Time, out string) {
-	if out = r.join.take(out); out != "" {
+	out = r.join.take(out)
+	if out != "" && r.censor != nil {
+		out = r.censor.frame(out)
+	}
+	if out != "" {
 		r.event(at, Output, out)
 	}
 }
@@ -129,11 +134,22 @@ func (r *Recorder) Resize(at time.Time, w, h int) {
 		return
 	}
 	r.w, r.h = w, h
+	if r.censor != nil {
+		r.censor.resize(w, h)
+	}
 	r.event(at, Resize, strconv.Itoa(w)+"x"+strconv.Itoa(h))
 }
 
 // Mark records that something was seen at this moment. The text file has the screen of each mark.
-func (r *Recorder) Mark(at time.Time, name string) { r.event(at, Mark, oneLine(name)) }
+func (r *Recorder) Mark(at time.Time, name string) { r.event(at, Mark, r.masked(oneLine(name))) }
+
+// masked is a text without secrets.
+func (r *Recorder) masked(s string) string {
+	if r.censor == nil {
+		return s
+	}
+	return r.censor.mask.string(s)
+}
 
 // Until makes the recording last until then.
 func (r *Recorder) Until(at time.Time) { r.event(at, Output, "") }

@@ -83,7 +83,8 @@ func nextEscape(s string) (k kind, n int) {
 }
 
 // joiner puts characters and sequences that were cut between two events together again, makes bytes that are no UTF-8 U+FFFD, and
-// leaves out what switches character sets or asks the terminal who it is: players differ in what they make of it.
+// leaves out what switches character sets or asks the terminal who it is, for players differ in what they make of it, and what was
+// copied.
 type joiner struct{ held string }
 
 // take gives what can be written now.
@@ -128,11 +129,13 @@ func (j *joiner) rest() string {
 	return "\uFFFD"
 }
 
-// unwanted is true for shifts, charset designations and the question who is there.
+// unwanted is true for shifts, charset designations, the question who is there, and what goes to the clipboard.
 func unwanted(k kind, s string) bool {
 	switch k {
 	case control:
 		return s[0] == 0x05 || s[0] == 0x0e || s[0] == 0x0f
+	case command:
+		return strings.HasPrefix(s, "\x1b]52;")
 	case escape:
 		return len(s) >= 3 && strings.IndexByte("()*+-./%", s[1]) >= 0 || len(s) == 2 && strings.IndexByte("nNoO|}~Z", s[1]) >= 0
 	}
