@@ -76,6 +76,8 @@ type SessionInfo struct {
 	Own    bool
 	// Waits says that the last run is unfinished and wants the user's word: whether a call may run, or what became of one.
 	Waits bool
+	// Starred says that its user marked it; such a one is not pruned.
+	Starred bool
 }
 
 // MessageRow is one message as stored. Content is never updated; PromptContent is what the prompt holds in its place when it
@@ -321,6 +323,8 @@ type Draft struct {
 type Tabs struct {
 	Sessions []string
 	Active   int
+	// Panes is which panes the screen shows, as it writes it; empty: nothing was kept.
+	Panes string
 }
 
 // Agent is what the screen and the commands ask of the engine. Calls answer at once unless they say otherwise; what comes of

@@ -19,8 +19,8 @@ const (
 	pruneMessages = 2000
 )
 
-// Prune deletes those sessions of the user that still are as list has them: what was changed since, is held by a process, or
-// stands open as a tab stays. It says how many went, with how many messages, also when it fails on the way.
+// Prune deletes those sessions of the user that still are as list has them: what was changed since, is held by a process, has
+// a star or stands open as a tab stays. It says how many went, with how many messages, also when it fails on the way.
 func (s *Store) Prune(ctx context.Context, user string, list []runtime.SessionInfo) (sessions int, messages int64, err error) {
 	for len(list) > 0 {
 		end, size := 0, int64(0)
@@ -71,7 +71,7 @@ func (s *Store) pruneOne(t *txn, user string, info runtime.SessionInfo) (message
 		}
 		return 0, false, err
 	}
-	deleted, err = t.execOne("DELETE FROM sessions WHERE id = ? AND id NOT IN (SELECT session_id FROM tabs)", row.ID)
+	deleted, err = t.execOne("DELETE FROM sessions WHERE id = ? AND id NOT IN (SELECT session_id FROM tabs) AND id NOT IN (SELECT session_id FROM stars)", row.ID)
 	if err != nil {
 		return 0, false, sqlError("delete", err)
 	}

@@ -130,7 +130,7 @@ func (s *Store) moveTo(ctx context.Context, old, fresh *conns) (count int, id st
 // copySessions copies all rows of the sessions, tables that others refer to first.
 func copySessions(ctx context.Context, w *sql.Conn, ids []string) error {
 	tables := []string{"sessions", "messages", "todos", "runs", "tool_calls", "compactions", "events", "inbox", "pins",
-		"approvals", "artifacts", "tabs", "drafts"}
+		"approvals", "artifacts", "tabs", "drafts", "stars"}
 	for _, table := range tables {
 		// ord only gives an order, and num only a place; the new database has its own.
 		columns, err := strs(ctx, w, "SELECT name FROM pragma_table_info(?) WHERE name <> 'num' AND NOT (name = 'ord' AND pk = 1)", table)

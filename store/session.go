@@ -168,7 +168,8 @@ func (s *Store) DeleteSession(ctx context.Context, id, user string) error {
 const sessionsQuery = `SELECT s.id, s.user_id, s.title, s.model, s.turn_count, s.next_n - 1, s.created_at, s.updated_at,
 		coalesce(r.state, ''), coalesce(r.reason, ''), s.holder, s.rowid,
 		r.id IS NOT NULL AND r.finished_at IS NULL AND (r.state = 'waiting_approval' OR EXISTS (SELECT 1 FROM tool_calls c
-			WHERE c.run_id = r.id AND c.result IS NULL AND (c.status = 'unknown' OR c.status = 'started' AND c.effect = 'side_effect')))
+			WHERE c.run_id = r.id AND c.result IS NULL AND (c.status = 'unknown' OR c.status = 'started' AND c.effect = 'side_effect'))),
+		EXISTS (SELECT 1 FROM stars WHERE session_id = s.id)
 	FROM sessions s LEFT JOIN runs r ON r.ord = (SELECT max(ord) FROM runs WHERE session_id = s.id AND parent_run = '')
 	WHERE s.user_id = ? AND (s.updated_at, s.rowid) < (?, ?) ORDER BY s.updated_at DESC, s.rowid DESC LIMIT ?`
 
@@ -184,7 +185,7 @@ func scanInfo(from row) (infoRow, error) {
 	var r infoRow
 	var created int64
 	err := from.Scan(&r.ID, &r.UserID, &r.Title, &r.Model, &r.TurnCount, &r.Messages, &created, &r.updated, &r.RunState,
-		&r.RunReason, &r.holder, &r.rowid, &r.Waits)
+		&r.RunReason, &r.holder, &r.rowid, &r.Waits, &r.Starred)
 	r.CreatedAt, r.UpdatedAt = fromMicros(created), fromMicros(r.updated)
 	return r, err
 }

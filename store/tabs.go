@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"vitrine/runtime"
@@ -32,6 +33,10 @@ func (s *Store) Tabs(ctx context.Context, user string) (runtime.Tabs, error) {
 			out.Active = i
 		}
 	}
+	err = s.row(ctx, "SELECT panes FROM screens WHERE user_id = ?", []any{user}, &out.Panes)
+	if err != nil && !errors.Is(err, runtime.ErrNotFound) {
+		return runtime.Tabs{}, fmt.Errorf("read panes of %s: %w", user, err)
+	}
 	return out, nil
 }
 
@@ -47,7 +52,9 @@ func (s *Store) SaveTabs(ctx context.Context, user string, tabs runtime.Tabs) er
 				return sqlError("store a tab", err)
 			}
 		}
-		return nil
+		_, err := t.exec("INSERT INTO screens (user_id, panes) VALUES (?, ?) ON CONFLICT (user_id) DO UPDATE SET panes = excluded.panes",
+			user, clean(tabs.Panes))
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save tabs of %s: %w", user, err)

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"vitrine/llm"
+	"vitrine/runtime"
+)
+
+// said makes text that looks like what is said: English and Chinese of a few thousand words.
+func said(r *rand.Rand, words int) string {
+	var b strings.Builder
+	for range words {
+		if r.IntN(4) == 0 {
+			for range 2 + r.IntN(3) {
+				b.WriteRune(rune(0x4e00 + r.IntN(3000)))
+			}
+			continue
+		}
+		fmt.Fprintf(&b, "w%d ", int(r.ExpFloat64()*400))
+	}
+	return b.String()
+}
+
+// talked makes sessions of many messages, without events.
+func talked(b testing.TB, path string, sessions, messages int) {
+	b.Helper()
+	s, err := tryOpen(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range sessions {
+		row := s.openSession(b, fmt.Sprint("s", i))
+		for done := 0; done < messages; {
+			tx := s.tx(row)
+			for n := 0; n < 500 && done < messages; n++ {
+				m := user(said(r, 40))
+				if done%2 == 1 {
+					m.Kind, m.Role = llm.KindAssistant, llm.RoleAssistant
+				}
+				if done == messages/2 {
+					m.Content += " 部署窗口 needle"
+				}
+				tx.Messages = append(tx.Messages, m)
+				done++
+			}
+			s.commit(b, tx)
+		}
+	}
+	s.close(b)
+}
+
+// BenchmarkSearch reads and searches 100,000 messages of one session, and as many in 1,000 sessions. "read" is the first search,
+// which reads all; its slowest transaction is what a run may have to wait for.
+func BenchmarkSearch(b *testing.B) {
+	for _, sessions := range []int{1, 1000} {
+		path := filepath.Join(b.TempDir(), "sessions.db")
+		talked(b, path, sessions, 100_000/sessions)
+		b.Run(fmt.Sprintf("sessions=%d/read", sessions), func(b *testing.B) {
+			for b.Loop() {
+				r := open(b, path)
+				var slowest time.Duration
+				start := time.Now()
+				for {
+					at := time.Now()
+					found, err := r.Search(b.Context(), runtime.Search{User: "ann", Text: "needle", Limit: 1, Patience: 1})
+					if err != nil {
+						b.Fatal(err)
+					}
+					slowest = max(slowest, time.Since(at))
+					if found.Unread == 0 {
+						break
+					}
+				}
+				b.ReportMetric(time.Since(start).Seconds(), "s")
+				b.ReportMetric(float64(slowest.Microseconds())/1000, "ms-slowest")
+			}
+		})
+		r := open(b, path)
+		for name, text := range map[string]string{"rare": "needle", "chinese": "部署", "common": "w1", "character": "署", "two": "w1 w2"} {
+			b.Run(fmt.Sprintf("sessions=%d/all/%s", sessions, name), func(b *testing.B) {
+				for b.Loop() {
+					found, err := r.Search(b.Context(), runtime.Search{User: "ann", Text: text, Limit: 100, Each: 3})
+					if err != nil || found.Messages == 0 {
+						b.Fatal(found, err)
+					}
+				}
+			})
+			b.Run(fmt.Sprintf("sessions=%d/one/%s", sessions, name), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := r.Places(b.Context(), runtime.Search{User: "ann", Text: text, Limit: 1000}, "s0"); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
