@@ -107,7 +107,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if err != nil {
 		return nil, storeError(err)
 	}
-	app := &cli.App{Library: st, Drafts: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Quiet: st.Quiet, Close: st.Close}
+	app := &cli.App{Library: st, Finder: st, Drafts: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Quiet: st.Quiet, Close: st.Close}
 	if o.ReadOnly {
 		return app, nil
 	}
@@ -339,7 +339,7 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	folder, _ := os.Getwd() // both are only shown
 	home, _ := os.UserHomeDir()
 	return ui.Options{
-		Agent: app.Agent, Library: app.Library, Drafts: app.Drafts, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
+		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Lang: s.Lang,
 		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},

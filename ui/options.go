@@ -45,6 +45,8 @@ type Limits struct {
 type Options struct {
 	Agent   runtime.Agent
 	Library runtime.Library
+	// Finder searches what was said; nil: only what is loaded is searched.
+	Finder runtime.Finder
 	// Drafts keeps what is typed; nil: nothing is kept.
 	Drafts runtime.Drafts
 	Feed   runtime.Feed

@@ -24,7 +24,7 @@ type OpenOptions struct {
 	// Headless is set for a run without a screen: the offline model answers at once, and a store that stays broken ends the
 	// run instead of being waited for.
 	Headless bool
-	// ReadOnly is set when no session is opened and only App.Library, Prune and Shrink are used: no model client, no engine, no
+	// ReadOnly is set when no session is opened and only App.Library, App.Finder, Prune and Shrink are used: no model client, no engine, no
 	// trace file. A store that does not exist
 	// is not made: Open then answers fs.ErrNotExist.
 	ReadOnly bool
@@ -40,6 +40,7 @@ type App struct {
 	Agent   runtime.Agent
 	Feed    runtime.Feed
 	Library runtime.Library
+	Finder  runtime.Finder
 	// Drafts keeps what is typed on the screen.
 	Drafts runtime.Drafts
 	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.

@@ -18,7 +18,7 @@ const oldestDays = 80_000
 const longPrune = `Delete sessions that nobody needs any more, and give the space back to the disk.
 
 Those go that have not changed for the given days, those beyond the newest N, or with both flags those of which both is so.
-A session that a process holds or that is open as a tab stays. The space is given back while no other process has the
+A session that a process holds, that is open as a tab or that has a star stays. The space is given back while no other process has the
 database open; else it is used for what is stored next, or given back by the next prune.`
 
 // Space is what came of giving space back.
@@ -68,18 +68,20 @@ func (p pruneOptions) check() error {
 	return nil
 }
 
-// prunable divides what the flags mean of a list, newest first: what may go, and how many stay because they are in use.
-func (p pruneOptions) prunable(list []runtime.SessionInfo, tabs []string, now time.Time) (gone []runtime.SessionInfo, used int) {
+// prunable divides what the flags mean of a list, newest first: what may go, and how many stay because they are in use, or have a star.
+func (p pruneOptions) prunable(list []runtime.SessionInfo, tabs []string, now time.Time) (gone []runtime.SessionInfo, used, starred int) {
 	for i, s := range list {
 		switch {
 		case p.byCount && i < p.keep, p.byAge && now.Sub(s.UpdatedAt) < time.Duration(p.days)*24*time.Hour:
+		case s.Starred:
+			starred++
 		case s.HeldBy != 0, s.Own, slices.Contains(tabs, s.ID):
 			used++
 		default:
 			gone = append(gone, s)
 		}
 	}
-	return gone, used
+	return gone, used, starred
 }
 
 // pruned is what `sessions prune --json` prints.
@@ -90,8 +92,9 @@ type pruned struct {
 	Bytes     int64  `json:"bytes"`
 	FreeBytes int64  `json:"free_bytes"`
 	Why       string `json:"why,omitempty"`
-	// InUse counts those that stay because a process or a tab has them.
-	InUse int `json:"in_use"`
+	// InUse counts those that stay because a process or a tab has them, Starred those that have a star.
+	InUse   int `json:"in_use"`
+	Starred int `json:"starred,omitempty"`
 }
 
 func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err error) {
@@ -112,8 +115,8 @@ func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err er
 	if err != nil {
 		return fmt.Errorf("read the tabs: %w", err)
 	}
-	gone, used := p.prunable(list, tabs.Sessions, c.prog.Clock.Now())
-	r.InUse = used
+	gone, used, starred := p.prunable(list, tabs.Sessions, c.prog.Clock.Now())
+	r.InUse, r.Starred = used, starred
 	if len(gone) > 0 && !o.yes {
 		ok, err := c.confirm(ctx, pruneQuestion(gone, cfg.User))
 		if err != nil {
@@ -180,6 +183,9 @@ func (c *command) tellPruned(o *options, user string, r pruned) error {
 			stay = "stays"
 		}
 		parts = append(parts, fmt.Sprintf("%s %s, in use by a process or a tab", count(int64(r.InUse), "more session"), stay))
+	}
+	if r.Starred > 0 {
+		parts = append(parts, count(int64(r.Starred), "session")+" with a star left alone")
 	}
 	if r.Bytes > 0 {
 		parts = append(parts, "the database is "+bytesWord(r.Bytes)+" smaller")

@@ -77,6 +77,21 @@ func TestPruneChooses(t *testing.T) {
 	}
 }
 
+// What has a star stays, and is told of.
+func TestPruneLeavesStars(t *testing.T) {
+	b := pruneBench(t)
+	for i := range b.f.rows {
+		b.f.rows[i].Starred = b.f.rows[i].ID == "year"
+	}
+	ids, got := b.wentWith("--keep", "0", "--yes")
+	if strings.Join(ids, " ") != "today week month" || !strings.Contains(got.out, "1 session with a star left alone") {
+		t.Errorf("%v %+v", ids, got)
+	}
+	if got := b.run("sessions", "--json"); strings.Count(got.out, `"starred":true`) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestPruneAsks(t *testing.T) {
 	b := pruneBench(t)
 	b.proc.In, b.proc.Stdin = Terminal, strings.NewReader("n\n")

@@ -25,7 +25,7 @@ func (c *command) sessionsCommand(o *options) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error { return c.listSessions(cmd.Context(), o) }
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, export, delete and prune sessions",
+		Short: "List, show, search, export, delete and prune sessions",
 		Args:  subcommandArgs,
 		RunE:  list,
 	}
@@ -42,7 +42,7 @@ func (c *command) sessionsCommand(o *options) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return c.deleteSession(cmd.Context(), o, args[0]) },
 	}
 	del.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
-	cmd.AddCommand(sub, show, c.exportCommand(o), del, c.pruneCommand(o))
+	cmd.AddCommand(sub, show, c.searchCommand(o), c.exportCommand(o), del, c.pruneCommand(o))
 	return cmd
 }
 
@@ -89,6 +89,7 @@ type sessionLine struct {
 	Model     string    `json:"model,omitempty"`
 	Turns     int       `json:"turns"`
 	Messages  int64     `json:"messages"`
+	Starred   bool      `json:"starred,omitempty"`
 	State     string    `json:"state,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	HeldBy    int       `json:"held_by,omitempty"`
@@ -126,7 +127,7 @@ func (c *command) listSessions(ctx context.Context, o *options) (err error) {
 			u := used[i]
 			if err := c.jsonLine(sessionLine{PromptTokens: u.Prompt, CompletionTokens: u.Completion, CachedTokens: u.Cached,
 				ReasoningTokens: u.Reasoning, Estimated: u.Estimated, Cost: u.Cost,
-				ID: s.ID, User: s.UserID, Title: s.Title, Model: s.Model, Turns: s.TurnCount, Messages: s.Messages,
+				ID: s.ID, User: s.UserID, Title: s.Title, Model: s.Model, Turns: s.TurnCount, Messages: s.Messages, Starred: s.Starred,
 				State: s.RunState, Reason: s.RunReason, HeldBy: s.HeldBy, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC()}); err != nil {
 				return err
 			}
@@ -140,11 +141,19 @@ func (c *command) listSessions(ctx context.Context, o *options) (err error) {
 	rows := [][]string{{"SESSION", "TITLE", "TURNS", "MESSAGES", "STATE", "CHANGED", "IN", "CACHED", "OUT", "REASONING", "COST"}}
 	now := c.prog.Clock.Now()
 	for i, s := range list {
-		rows = append(rows, append([]string{s.ID, s.Title, strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), stateWord(s), ago(now.Sub(s.UpdatedAt))},
+		rows = append(rows, append([]string{s.ID, starredTitle(s), strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), stateWord(s), ago(now.Sub(s.UpdatedAt))},
 			usedWords(used[i])...))
 	}
 	c.out.table(rows)
 	return nil
+}
+
+// starredTitle is the title, behind a star when the session has one.
+func starredTitle(s runtime.SessionInfo) string {
+	if !s.Starred {
+		return s.Title
+	}
+	return strings.TrimSpace("* " + s.Title)
 }
 
 // runsBound is how many runs of a session are counted.
