@@ -9,13 +9,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +29,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/runtime/prompt"
 	"vitrine/store"
 	"vitrine/tools"
 	"vitrine/tools/builtin"
@@ -47,9 +46,6 @@ const (
 	parkLimit = 30 * time.Second
 	// offlinePace is how long the offline model takes for a word on the screen, so that it can be read along.
 	offlinePace = 20 * time.Millisecond
-	// projectNotes is the file in which a project tells agents about itself, and how much of it is taken.
-	projectNotes      = "AGENTS.md"
-	projectNotesLimit = 8 << 10
 	// keptBuffer is how many events may wait for the trace file; those that do not fit it reads from the store.
 	keptBuffer = 1024
 	// noticeBound is how many notices may wait for the screen.
@@ -69,6 +65,7 @@ type wiring struct {
 	lockWait time.Duration
 	ids      func() string
 	show     func(context.Context, ui.Options) error
+	dir      string
 }
 
 func (w wiring) program() cli.Program {
@@ -95,6 +92,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if err != nil {
 		return nil, err
 	}
+	w = w.staged(o.Staged)
 	newID := newID
 	if w.ids != nil {
 		newID = w.ids
@@ -115,7 +113,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if err != nil {
 		return nil, errors.Join(err, st.Close(ctx))
 	}
-	root, err := workFolder()
+	root, err := os.OpenRoot(w.folder())
 	if err != nil {
 		notes.files(err)
 	}
@@ -148,17 +146,18 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	client, closeClient := w.model(cfg, clk, o, traffic)
 	engine := runtime.NewEngine(runtime.EngineConfig{
 		Store: st, Model: client, DefaultModel: cfg.Endpoint().Model, Registry: registry, Executor: executor, Bus: bus, Clock: clk,
-		NewID: newID, Limits: w.limits(cfg, o), System: system(), User: cfg.User, Faults: faults, Checks: o.Checks, Policy: policy(cfg),
+		NewID: newID, Limits: w.limits(cfg, o), System: prompt.WithNotes(assets.SystemPrompt(), w.folder()), User: cfg.User, Faults: faults, Checks: o.Checks, Policy: policy(cfg),
 		Memory: st, Owns: st.Owns, Summarize: assets.SummarizePrompt(), Serves: serves(cfg),
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
 	app.Agent, app.Feed = engine, bus
+	app.View = func(s cli.ScreenOptions) ui.Options { return screenOptions(cfg, clk, app, notes, s) }
 	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error {
 		show := ui.Run
 		if w.show != nil {
 			show = w.show
 		}
-		return show(ctx, screenOptions(cfg, clk, app, notes, s))
+		return show(ctx, app.View(s))
 	}
 	app.Close = func(ctx context.Context) error {
 		// Who makes events ends before who writes them.
@@ -170,15 +169,6 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		return errors.Join(err, traffic.Close(), file.Wait(ctx), closeRoot())
 	}
 	return app, nil
-}
-
-// workFolder is the folder that the file tools work in: the one where the program was started.
-func workFolder() (*os.Root, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(dir)
 }
 
 // limits are the bounds of runs and prompts.
@@ -216,41 +206,25 @@ func policy(cfg config.Config) *runtime.Policy {
 	return p
 }
 
-// system is the system prompt: ours, and what the project in this folder says to agents. Too much of that is cut at the end
-// of a line, and the model is told.
-func system() string {
-	s := assets.SystemPrompt()
-	notes, size := readProjectNotes()
-	if notes == "" {
-		return s // most folders have none
+// staged puts what a demo has in the place of the machine's.
+func (w wiring) staged(d *cli.Staged) wiring {
+	if d == nil {
+		return w
 	}
-	part := ""
-	if int64(len(notes)) < size {
-		if i := strings.LastIndexByte(notes, '\n'); i > 0 {
-			notes = notes[:i]
-		}
-		part = fmt.Sprintf(", the first %d of %d bytes", len(notes), size)
+	w.dir, w.ids = d.Folder, d.NewID
+	if d.Client != nil {
+		w.client = d.Client
 	}
-	return s + "\n\nWhat this project says to agents (" + projectNotes + part + "):\n" + strings.ToValidUTF8(notes, "")
+	return w
 }
 
-// readProjectNotes gives the beginning of the project's notes, and their size. What is no file is left alone: a pipe of that
-// name would be waited for.
-func readProjectNotes() (notes string, size int64) {
-	info, err := os.Stat(projectNotes)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", 0
+// folder is where the file tools work and the project's notes lie: where the program was started.
+func (w wiring) folder() string {
+	if w.dir != "" {
+		return w.dir
 	}
-	f, err := os.Open(projectNotes)
-	if err != nil {
-		return "", 0
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, projectNotesLimit))
-	if err != nil {
-		return "", 0
-	}
-	return string(data), max(info.Size(), int64(len(data)))
+	dir, _ := os.Getwd() // without one there are no file tools, which is told
+	return dir
 }
 
 // notServed says why a model is not reached.

@@ -58,13 +58,13 @@ func Parse(name string, data []byte) (Script, error) {
 	var f scriptFile
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&f); err != nil {
-		return Script{}, decodeError(name, err)
+		return Script{}, DecodeError(name, err)
 	}
 	out := Script{Strict: f.Strict}
 	for i, fs := range f.Step {
-		step, key, err := fs.step()
+		step, key, err := fs.Step()
 		if err != nil {
-			line, column := position(data, i, key)
+			line, column := Position(data, "step", i, key)
 			return Script{}, &ParseError{File: name, Line: line, Column: column, Message: err.Error()}
 		}
 		out.Steps = append(out.Steps, step)
@@ -72,8 +72,8 @@ func Parse(name string, data []byte) (Script, error) {
 	return out, nil
 }
 
-// decodeError puts the place that the decoder found in front of what it says.
-func decodeError(name string, err error) error {
+// DecodeError puts the place that the decoder found in front of what it says.
+func DecodeError(name string, err error) error {
 	out := &ParseError{File: name, Line: 1, Column: 1, Message: err.Error()}
 	var strict *toml.StrictMissingError
 	var de *toml.DecodeError
@@ -90,8 +90,8 @@ func decodeError(name string, err error) error {
 	return out
 }
 
-// position finds key in the i-th [[step]], or the step's own head when it does not stand there by itself.
-func position(data []byte, i int, key string) (line, column int) {
+// Position finds key in the i-th [[table]], or the head of that when it does not stand there by itself.
+func Position(data []byte, table string, i int, key string) (line, column int) {
 	var p unstable.Parser
 	p.Reset(data)
 	line, column = 1, 1
@@ -105,7 +105,7 @@ func position(data []byte, i int, key string) (line, column int) {
 			return s.Line, s.Column
 		}
 		switch {
-		case e.Kind == unstable.ArrayTable && k.IsLast() && string(k.Node().Data) == "step":
+		case e.Kind == unstable.ArrayTable && k.IsLast() && string(k.Node().Data) == table:
 			n++
 			if n == i {
 				line, column = at()
@@ -122,10 +122,11 @@ func position(data []byte, i int, key string) (line, column int) {
 // scriptFile is the file as written.
 type scriptFile struct {
 	Strict bool       `toml:"strict"`
-	Step   []fileStep `toml:"step"`
+	Step   []FileStep `toml:"step"`
 }
 
-type fileStep struct {
+// FileStep is one step as a file has it; other scripts hold such steps among their own tables.
+type FileStep struct {
 	When      string     `toml:"when"`
 	Times     *int       `toml:"times"`
 	Forever   bool       `toml:"forever"`
@@ -187,8 +188,8 @@ func errorKinds() []llm.ErrorKind {
 		llm.ErrNotFound, llm.ErrContext, llm.ErrNoTools, llm.ErrRejected, llm.ErrServer, llm.ErrProtocol, llm.ErrTooLarge, llm.ErrExhausted}
 }
 
-// step gives the step, or what is wrong with it and under which key.
-func (f fileStep) step() (s Step, key string, err error) {
+// Step gives the step, or what is wrong with it and under which key.
+func (f FileStep) Step() (s Step, key string, err error) {
 	if key, err := f.conflict(); err != nil {
 		return Step{}, key, err
 	}
@@ -230,7 +231,7 @@ func (f fileStep) step() (s Step, key string, err error) {
 }
 
 // conflict finds keys that contradict each other or hold a value without meaning.
-func (f fileStep) conflict() (key string, err error) {
+func (f FileStep) conflict() (key string, err error) {
 	for _, c := range []struct {
 		key string
 		n   *int

@@ -124,7 +124,7 @@ func TestParseOther(t *testing.T) {
 	if _, err := Load(filepath.Join(t.TempDir(), "none.toml")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if err := decodeError("f", errors.New("odd")); !strings.Contains(err.Error(), "f:1:1: odd") {
+	if err := DecodeError("f", errors.New("odd")); !strings.Contains(err.Error(), "f:1:1: odd") {
 		t.Error(err)
 	}
 }

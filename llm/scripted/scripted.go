@@ -94,30 +94,58 @@ func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 			yield(llm.Chunk{}, err)
 			return
 		}
-		step, play, err := c.take(req)
+		step, at, play, err := c.take(req)
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
 		}
+		ended := false
+		defer func() {
+			if !ended { // the program that asked died in the middle: the one after it asks again
+				c.giveBack(at)
+			}
+		}()
 		if step.build != nil {
 			step = step.build(cloneRequest(req))
 			if step.build != nil {
+				ended = true
 				yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrProtocol, Message: "a scripted function made another function"})
 				return
 			}
 		}
 		c.play(ctx, req, step, play, yield)
+		ended = true
 	}
 }
 
-// take records the request and chooses its step.
-func (c *Client) take(req llm.Request) (Step, int, error) {
+// Move makes the client go by another clock from the next request on: the one of a program that was started again.
+func (c *Client) Move(clk clock.Clock) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clk = clk
+}
+
+func (c *Client) clock() clock.Clock {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clk
+}
+
+// giveBack makes the i-th step one that was played once less.
+func (c *Client) giveBack(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.played[i]--
+}
+
+// take records the request and chooses its step: the one at that place, with the number of the reply.
+func (c *Client) take(req llm.Request) (s Step, at, play int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests = append(c.requests, cloneRequest(req))
 	if c.check != nil {
 		if err := c.check(req); err != nil {
-			return Step{}, 0, &llm.Error{Kind: llm.ErrRejected, Status: 400, Message: err.Error(), Err: err}
+			return Step{}, 0, 0, &llm.Error{Kind: llm.ErrRejected, Status: 400, Message: err.Error(), Err: err}
 		}
 	}
 	asked := lastUser(req)
@@ -128,9 +156,9 @@ func (c *Client) take(req llm.Request) (Step, int, error) {
 		}
 		c.played[i]++
 		c.plays++
-		return s, c.plays - 1, nil
+		return s, i, c.plays - 1, nil
 	}
-	return Step{}, 0, &llm.Error{
+	return Step{}, 0, 0, &llm.Error{
 		Kind:    llm.ErrExhausted,
 		Message: fmt.Sprintf("the script has no step for request %d", len(c.requests)),
 	}
@@ -171,7 +199,7 @@ func (c *Client) wait(ctx context.Context, s Step, i int, yield func(llm.Chunk, 
 		d = s.delay
 	}
 	if d > 0 {
-		if err := c.clk.Sleep(ctx, d); err != nil {
+		if err := c.clock().Sleep(ctx, d); err != nil {
 			yield(llm.Chunk{}, cancelled(ctx, err))
 			return false
 		}
@@ -191,7 +219,7 @@ func (c *Client) end(ctx context.Context, s Step, yield func(llm.Chunk, error) b
 		yield(llm.Chunk{}, &err)
 	case stopHang:
 		// A latch that nobody opens: unlike a long sleep it lets a simulated clock see that nothing will happen.
-		err := clock.NewLatch(c.clk).Wait(ctx)
+		err := clock.NewLatch(c.clock()).Wait(ctx)
 		yield(llm.Chunk{}, cancelled(ctx, err))
 	}
 }

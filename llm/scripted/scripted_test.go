@@ -444,3 +444,43 @@ func TestPieces(t *testing.T) {
 		}
 	})
 }
+
+// A program that dies in the middle of a reply has not had it: started again on another clock it gets the same one. A reply that was
+// cancelled was had.
+func TestMoveAfterADeath(t *testing.T) {
+	first := clock.NewSim(time.Unix(0, 0))
+	c := New(first, Text("one two three").Pace(time.Second).ChunkSize(1), Text("four"))
+	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "go"}}}
+	first.Go(func() {
+		for range c.Stream(context.Background(), req) {
+		}
+	})
+	first.Advance(3 * time.Second)
+	first.Halt()
+	second := clock.NewSim(time.Unix(9, 0))
+	c.Move(second)
+	read := func() (text string) {
+		second.Run(func() {
+			for ch, err := range c.Stream(context.Background(), req) {
+				if err != nil {
+					t.Error(err)
+				}
+				text += ch.Text
+			}
+		})
+		return text
+	}
+	if a, b := read(), read(); a != "one two three" || b != "four" {
+		t.Errorf("%q, %q", a, b)
+	}
+	c.Add(Text("five six").Pace(time.Second).ChunkSize(1), Text("seven"))
+	ctx, cancel := second.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	second.Run(func() {
+		for range c.Stream(ctx, req) {
+		}
+	})
+	if got := read(); got != "seven" {
+		t.Errorf("after a cancel: %q", got)
+	}
+}

@@ -13,9 +13,11 @@ import (
 	"io"
 	"runtime/debug"
 
+	"vitrine/llm"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/ui"
 	"vitrine/ui/words"
 )
 
@@ -32,6 +34,18 @@ type OpenOptions struct {
 	Checks *runtime.Checks
 	// Traffic says what is recorded or replayed of what passes to the model.
 	Traffic Traffic
+	// Staged is set for a demo; nil: the program is what it is.
+	Staged *Staged
+}
+
+// Staged is what a demo puts in the place of what differs from machine to machine.
+type Staged struct {
+	// Folder is that of the file tools and of the project's notes.
+	Folder string
+	// Client makes the model of the configuration's; nil: that one.
+	Client func(llm.Client) llm.Client
+	// NewID makes the ids.
+	NewID func() string
 }
 
 // App is the opened program.
@@ -45,6 +59,8 @@ type App struct {
 	Drafts runtime.Drafts
 	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.
 	Screen func(ctx context.Context, o ScreenOptions) error
+	// View gives what Screen would show the program with, for who draws it elsewhere; nil when it was opened ReadOnly.
+	View func(o ScreenOptions) ui.Options
 	// Prune deletes those of the user's sessions that still are as listed and not in use, and says how many went with how many
 	// messages, also when it fails on the way. Shrink gives the space of what was deleted back to the disk.
 	Prune  func(ctx context.Context, user string, list []runtime.SessionInfo) (sessions int, messages int64, err error)

@@ -100,7 +100,7 @@ func (c *command) root() *cobra.Command {
 	f.StringVar(&o.renderer, "renderer", rendererOwn, "who paints the screen: own, or stock (Bubble Tea's) for a terminal that shows it wrong")
 	o.protocolFlag(f)
 	o.traffic.flags(f)
-	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.modelsCommand(o), c.doctorCommand(o))
+	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.modelsCommand(o), c.doctorCommand(o), c.demoCommand(o))
 	return root
 }
 
@@ -204,9 +204,24 @@ func (e *configFileError) Unwrap() error { return e.err }
 
 // load reads the configuration.
 func (c *command) load(o *options) (config.Config, error) {
-	environ, err := o.traffic.stage(c.proc.Environ)
+	in, err := c.inputs(o)
 	if err != nil {
 		return config.Config{}, err
+	}
+	cfg, err := config.Load(in)
+	if err == nil {
+		c.logPath = LogPath(cfg)
+		c.prog.Crash.logTo(c.logPath)
+		err = o.traffic.usable(cfg)
+	}
+	return cfg, err
+}
+
+// inputs reads what the configuration is made of.
+func (c *command) inputs(o *options) (config.Inputs, error) {
+	environ, err := o.traffic.stage(c.proc.Environ)
+	if err != nil {
+		return config.Inputs{}, err
 	}
 	in := config.Inputs{
 		Flags:   config.Flags{Model: o.model, User: o.user, Protocol: o.protocol},
@@ -222,17 +237,11 @@ func (c *command) load(o *options) (config.Config, error) {
 		in.FilePath = config.FilePath(c.proc.ConfigDir)
 		data, err := config.ReadFile(in.FilePath)
 		if err != nil {
-			return config.Config{}, &configFileError{err}
+			return config.Inputs{}, &configFileError{err}
 		}
 		in.File = data
 	}
-	cfg, err := config.Load(in)
-	if err == nil {
-		c.logPath = LogPath(cfg)
-		c.prog.Crash.logTo(c.logPath)
-		err = o.traffic.usable(cfg)
-	}
-	return cfg, err
+	return in, nil
 }
 
 // language is the one to speak. It is known before anything of the command line is, for errors and --help are told in it.

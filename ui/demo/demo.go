@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"image/color"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +42,8 @@ type Config struct {
 	Grapheme bool
 	// Light is the terminal's background.
 	Light bool
+	// Captions keeps the last row of the terminal for Caption; the program has the rows above it.
+	Captions bool
 	// Output gets what is written to the terminal for each frame, with the time. It may be nil.
 	Output func(at time.Time, frame string)
 }
@@ -55,6 +58,8 @@ type Driver struct {
 	term  *emulator.Terminal
 	frame time.Time // when the last frame was painted
 	count int       // of the frames painted so far
+
+	caption string
 
 	mu   sync.Mutex // guards what participants leave for the driver
 	msgs []tea.Msg
@@ -79,10 +84,11 @@ func New(cfg Config) *Driver {
 		cfg: cfg, clk: cfg.Clock, model: ui.New(cfg.Options),
 		paint: painterOf(cfg.Profile, method), term: emulator.New(cfg.Width, cfg.Height, method),
 	}
-	start := []tea.Msg{tea.WindowSizeMsg{Width: cfg.Width, Height: cfg.Height}, tea.ColorProfileMsg{Profile: cfg.Profile}}
+	start := []tea.Msg{d.window(cfg.Width, cfg.Height), tea.ColorProfileMsg{Profile: cfg.Profile}}
 	if cfg.Grapheme {
 		start = append(start, tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: ansi.ModeReset})
 	}
+	d.paint.Resize(cfg.Width, cfg.Height)
 	d.post(start...)
 	d.run(d.model.Init())
 	d.settle()
@@ -110,11 +116,59 @@ func (d *Driver) Send(msgs ...tea.Msg) {
 // Resize changes the terminal's size; one below 1x1 reaches the screen only, since no terminal has it.
 func (d *Driver) Resize(w, h int) {
 	d.term.Resize(w, h)
-	d.Send(tea.WindowSizeMsg{Width: w, Height: h})
+	d.paint.Resize(w, h)
+	d.Send(d.window(w, h))
 }
 
+// window is the size that the program has of a terminal's.
+func (d *Driver) window(w, h int) tea.WindowSizeMsg {
+	if d.cfg.Captions {
+		h = max(h-1, 1)
+	}
+	return tea.WindowSizeMsg{Width: w, Height: h}
+}
+
+// Caption writes the row under the program; empty takes it away. Without Config.Captions there is no such row.
+func (d *Driver) Caption(text string) {
+	d.caption = text
+	d.settle()
+}
+
+// frameOf is the frame of now, with the row of captions.
+func (d *Driver) frameOf() tea.View {
+	v := d.model.View()
+	if d.cfg.Captions {
+		w, h := d.term.Size()
+		v.Content = withCaption(v.Content, d.caption, w, h)
+	}
+	return v
+}
+
+// withCaption puts the row under the rows that the program drew.
+func withCaption(content, caption string, w, h int) string {
+	if h < 2 {
+		return content
+	}
+	rows := strings.Split(content, "\n")
+	for len(rows) < h-1 {
+		rows = append(rows, "")
+	}
+	row := ansi.Truncate(" "+caption, w, "")
+	row += strings.Repeat(" ", max(0, w-ansi.StringWidth(row)))
+	if caption == "" {
+		return strings.Join(append(rows[:h-1], row), "\n")
+	}
+	return strings.Join(append(rows[:h-1], "\x1b[1;7m"+row+"\x1b[0m"), "\n")
+}
+
+// Front tells of the tab in front.
+func (d *Driver) Front() ui.Front { return d.model.Front() }
+
 // Type presses the keys of a text, one for each cluster and each a frame after the other. A line feed is Ctrl+J.
-func (d *Driver) Type(text string) {
+func (d *Driver) Type(text string) { d.TypeAt(text, func() time.Duration { return FrameTime }) }
+
+// TypeAt is Type with a time of its own after each key.
+func (d *Driver) TypeAt(text string, gap func() time.Duration) {
 	for text != "" {
 		cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 		text = text[len(cluster):]
@@ -126,7 +180,7 @@ func (d *Driver) Type(text string) {
 			k.Code = r[0]
 		}
 		d.Send(k)
-		d.Advance(FrameTime)
+		d.Advance(gap())
 	}
 }
 
@@ -216,7 +270,7 @@ func (d *Driver) Repaint() Screen {
 	t := emulator.New(w, h, method)
 	p := painterOf(d.cfg.Profile, method)
 	p.Resize(w, h)
-	t.Write(string(p.Frame(d.model.View())))
+	t.Write(string(p.Frame(d.frameOf())))
 	return t.Screen()
 }
 
@@ -280,7 +334,7 @@ func (d *Driver) settle() {
 	if d.stale() && !d.clk.Now().Before(d.frame.Add(FrameTime)) {
 		d.frame = d.clk.Now()
 		d.count++
-		out := string(d.paint.Frame(d.model.View()))
+		out := string(d.paint.Frame(d.frameOf()))
 		d.term.Write(out)
 		if d.cfg.Output != nil && out != "" {
 			d.cfg.Output(d.frame, out)
@@ -289,21 +343,18 @@ func (d *Driver) settle() {
 }
 
 // stale says that the terminal does not show the frame of now.
-func (d *Driver) stale() bool { return d.paint.Stale(d.model.View()) }
+func (d *Driver) stale() bool { return d.paint.Stale(d.frameOf()) }
 
 // update hands a message to the model, as Bubble Tea does.
 func (d *Driver) update(msg tea.Msg) {
 	if d.Ended() {
 		return
 	}
-	switch msg := msg.(type) {
-	case tea.QuitMsg:
+	if _, left := msg.(tea.QuitMsg); left {
 		d.mu.Lock()
 		d.quit = true
 		d.mu.Unlock()
 		return
-	case tea.WindowSizeMsg:
-		d.paint.Resize(msg.Width, msg.Height)
 	}
 	_, cmd := d.model.Update(msg)
 	d.model.View() // Bubble Tea takes the frame after each message, and the model counts on it

@@ -301,3 +301,12 @@ func rowDiff(a, b Screen, x, y int) string {
 	}
 	return fmt.Sprintf("column %d of row %d: %s and %s\n%s\n%s", x, y, cell(a), cell(b), a.Row(y), b.Row(y))
 }
+
+// Region is what a part of the screen shows, its rows joined by line feeds.
+func (s Screen) Region(x, y, w, h int) string {
+	rows := make([]string, 0, max(h, 0))
+	for row := max(y, 0); row < min(y+h, s.h); row++ {
+		rows = append(rows, strings.TrimRight(s.Text(x, min(x+w, s.w), row), " "))
+	}
+	return strings.Join(rows, "\n")
+}

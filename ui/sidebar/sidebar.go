@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/trace"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
@@ -168,6 +169,15 @@ func (v *View) applyTodo(d trace.TodoData) {
 	default:
 		v.todos = append(v.todos, todo{id: d.ID, text: paint.CleanLine(d.Text), done: d.Completed})
 	}
+}
+
+// Todos are the session's, in their order.
+func (v *View) Todos() []tools.Todo {
+	out := make([]tools.Todo, len(v.todos))
+	for i, t := range v.todos {
+		out[i] = tools.Todo{ID: t.id, Text: t.text, Completed: t.done}
+	}
+	return out
 }
 
 // Counts gives how many todos are done, of how many.

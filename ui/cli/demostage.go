@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"vitrine/llm"
+	"vitrine/llm/scripted"
+	"vitrine/runtime/clock"
+	"vitrine/runtime/config"
+	"vitrine/ui/demo"
+	"vitrine/ui/words"
+)
+
+// demoStage opens the program for a demo: with its own data, settings, ids and folder, so that a play is the same on every machine.
+type demoStage struct {
+	c      *command
+	script demo.Script
+	folder string
+	model  *scripted.Client // nil: another model than a scripted one
+	in     config.Inputs    // of a live play: the user's
+	ids    *demoIDs
+	// secrets are what no recording may show.
+	secrets []string
+}
+
+// demoIDs counts.
+type demoIDs struct{ n int }
+
+// next looks like the ids of the program. It is called by one participant of the clock at a time.
+func (d *demoIDs) next() string {
+	d.n++
+	return fmt.Sprintf("019cbd00-0000-7000-8000-%012x", d.n)
+}
+
+func (c *command) demoStage(o *options, script demo.Script, dir string) (*demoStage, error) {
+	s := &demoStage{c: c, script: script, folder: filepath.Join(dir, "work"), ids: &demoIDs{}}
+	if err := os.Mkdir(s.folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make the demo's folder: %w", err)
+	}
+	switch script.Model {
+	case demo.ModelScripted:
+		s.model = scripted.New(nil, script.Replies...)
+	case demo.ModelLive:
+		cfg, err := c.load(o)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Endpoint().Kind == config.Offline {
+			return nil, &UsageError{What: script.Name + " wants a live model, and no endpoint is set", Do: "OPENAI_BASE_URL or OPENAI_API_KEY connects one"}
+		}
+		s.secrets = append(cfg.Profiles.Secrets(), cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal())
+		if s.in, err = c.inputs(o); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.config(dir); err != nil {
+		return nil, &UsageError{What: script.Name + ": " + err.Error()}
+	}
+	return s, nil
+}
+
+// config is the demo's configuration with its data in dir.
+func (s *demoStage) config(dir string) (config.Config, error) {
+	in := s.in
+	in.Environ = slices.Clone(in.Environ)
+	for name, value := range s.script.Config {
+		in.Environ = append(in.Environ, name+"="+value)
+	}
+	in.Environ = append(in.Environ, "AGENT_DB_PATH="+filepath.Join(dir, "sessions.db"), "AGENT_TRACE_PATH="+filepath.Join(dir, "traces.jsonl"))
+	in.Flags.User, in.RuleNames = "demo", s.c.prog.RuleNames
+	return config.Load(in)
+}
+
+// Open implements demo.Stage.
+func (s *demoStage) Open(ctx context.Context, clk *clock.Sim, dir string, again bool) (demo.Program, error) {
+	cfg, err := s.config(dir)
+	if err != nil {
+		return demo.Program{}, err
+	}
+	staged := &Staged{Folder: s.folder, NewID: s.ids.next}
+	switch {
+	case s.model != nil:
+		s.model.Move(clk)
+		staged.Client = func(llm.Client) llm.Client { return s.model }
+	case s.script.Model == demo.ModelLive:
+		staged.Client = func(real llm.Client) llm.Client { return paced{inner: real, real: s.c.prog.Clock, play: clk} }
+	}
+	app, err := s.c.prog.Open(ctx, cfg, clk, OpenOptions{Staged: staged})
+	if err != nil {
+		return demo.Program{}, err
+	}
+	opts := app.View(ScreenOptions{Continue: again, Lang: words.Choose(string(cfg.Lang), func(string) string { return "" })})
+	opts.Folder, opts.Offer = "~/demo", nil
+	return demo.Program{Options: opts, Close: app.Close}, nil
+}
+
+// paced lets as much time go by in a play as a live model takes: under the clock of a play its server takes none.
+type paced struct {
+	inner      llm.Client
+	real, play clock.Clock
+}
+
+// Stream implements llm.Client.
+func (p paced) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		last := p.real.Now()
+		for chunk, err := range p.inner.Stream(ctx, req) {
+			now := p.real.Now()
+			if e := p.play.Sleep(ctx, now.Sub(last)); e != nil {
+				yield(llm.Chunk{}, e)
+				return
+			}
+			if !yield(chunk, err) {
+				return
+			}
+			last = p.real.Now()
+		}
+	}
+}
