@@ -123,8 +123,12 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		}
 		return root.Close()
 	}
+	private := cli.OwnPaths(cfg, o.Traffic, learnedPath(cfg))
+	if root != nil {
+		app.Files = builtin.NewWorkFiles(root, private)
+	}
 	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{
-		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: cli.OwnPaths(cfg, o.Traffic, learnedPath(cfg)), Results: st, Fault: faults.Hit,
+		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: private, Results: st, Fault: faults.Hit,
 	}), w.tools...)...)
 	if o.Checks != nil && o.Checks.Tool != "" {
 		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {
@@ -313,7 +317,7 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	folder, _ := os.Getwd() // both are only shown
 	home, _ := os.UserHomeDir()
 	return ui.Options{
-		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
+		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Files: app.Files, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Lang: s.Lang,
 		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime/prompt"
 	"vitrine/trace"
 )
@@ -245,7 +246,7 @@ func (s *session) rulesOf(messages []MessageRow) []PinRow {
 		if m.Kind != llm.KindUser {
 			continue
 		}
-		for _, text := range prompt.Rules(m.Content) {
+		for _, text := range prompt.Rules(attach.Text(m.Content)) {
 			if !known[text] {
 				known[text] = true
 				out = append(out, PinRow{ID: s.eng.cfg.NewID(), SessionID: s.id, Text: text, Source: "rule", N: m.N, CreatedAt: s.eng.cfg.Clock.Now()})

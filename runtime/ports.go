@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/tools"
 	"vitrine/trace"
 )
@@ -311,6 +312,14 @@ type Drafts interface {
 	Draft(ctx context.Context, sessionID string) (Draft, error)
 	// SaveDraft keeps one in place of the one before; an empty text is none. ErrFenced when this process does not hold the session.
 	SaveDraft(ctx context.Context, sessionID string, d Draft) error
+}
+
+// WorkFiles is the working folder, for inputs that name files of it. It is safe for concurrent use.
+type WorkFiles interface {
+	// Names lists its files by their paths inside it, bounded; partial says that there are more.
+	Names(ctx context.Context) (names []string, partial bool, err error)
+	// Read gives the text of one, at most limit bytes of its beginning, or why there is none. Nothing outside of the folder is read.
+	Read(ctx context.Context, name string, limit int) attach.File
 }
 
 // Draft is a text that was typed and not sent, as it was at a time.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime/prompt"
 	"vitrine/tools"
 	"vitrine/trace"
@@ -77,11 +78,23 @@ func foldedWithin(m MessageRow, most int) (json.RawMessage, error) {
 	if m.PromptContent != nil {
 		content = *m.PromptContent
 	}
-	fm := foldedMessage{Role: string(m.Role), Content: withoutMiddle(content, most)}
+	fm := foldedMessage{Role: string(m.Role), Content: withFiles(content, most)}
 	for _, c := range m.ToolCalls {
 		fm.Calls = append(fm.Calls, c.Name+" "+withoutMiddle(c.Arguments, most))
 	}
 	return plainJSON(fm)
+}
+
+// withFiles is what the summariser gets of a message: the user's words, and of each file with them a part.
+func withFiles(content string, most int) string {
+	text, files := attach.Split(content)
+	if len(files) == 0 {
+		return withoutMiddle(content, most)
+	}
+	for i, f := range files {
+		files[i].Text = strings.ToValidUTF8(f.Text[:min(len(f.Text), most/len(files))], "")
+	}
+	return attach.Compose(withoutMiddle(text, most), files)
 }
 
 // withoutMiddle leaves the middle out of a text of more than most characters.

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"vitrine/llm/attach"
 )
 
 // Bounds of a title in characters: one made from an input, and one given by the user.
@@ -17,7 +19,7 @@ const (
 // titleOf makes a session's title from its first input: its first line, in few words.
 func titleOf(text string) string {
 	line := ""
-	for l := range strings.Lines(text) {
+	for l := range strings.Lines(attach.Text(text)) {
 		if line = strings.Join(strings.FieldsFunc(l, unprintable), " "); line != "" {
 			break
 		}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"vitrine/llm/attach"
 )
 
 func (t *Tree) startRun(run *Node, e Event, d RunStartData) {
-	run.Detail, run.Start, run.Turn, run.model = d.Input, e.TS, e.Turn, d.Model
+	run.Detail, run.Start, run.Turn, run.model = attach.Text(d.Input), e.TS, e.Turn, d.Model
 	run.Title = fmt.Sprintf("turn %d", e.Turn)
 	t.keep(run, e)
 }

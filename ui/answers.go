@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,7 +73,11 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 		p.focusOn(paneInput)
 		p.part()
 		p.history.add(p.typed()) // it is one of those that can be brought back, in its turn
-		return p.setInput(r.ID)
+		i, err := strconv.Atoi(r.ID)
+		if err != nil || i >= len(p.recall) {
+			return nil
+		}
+		return p.setInput(p.recall[i])
 	case kindModels:
 		return m.env.set(p.id, "change the model", runtime.Setting{Model: &r.ID})
 	case kindPins:

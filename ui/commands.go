@@ -10,8 +10,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/input"
 	"vitrine/ui/words"
 )
 
@@ -170,8 +172,11 @@ func (e *env) older(id string, n int64) tea.Cmd {
 	}
 }
 
-func (e *env) submit(id, text string) tea.Cmd {
-	return func() tea.Msg { return submittedMsg{id, text, e.opts.Agent.Submit(e.ctx, id, text)} }
+// submit sends a text, with the files that it names; known says which names were files while it was typed.
+func (e *env) submit(id, text string, known map[string]bool) tea.Cmd {
+	return func() tea.Msg {
+		return submittedMsg{id, text, e.opts.Agent.Submit(e.ctx, id, attach.Compose(input.Plain(text), e.attached(text, known)))}
+	}
 }
 
 func (e *env) withdraw(id, inboxID string) tea.Cmd {

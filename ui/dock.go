@@ -32,6 +32,8 @@ func banners() []banner {
 		{"storing", func(p *page, _ []Notice, add addRow) { p.storingRow(add) }},
 		{"question", func(p *page, _ []Notice, add addRow) { p.questionRows(add) }},
 		{"completion", func(p *page, _ []Notice, add addRow) { p.completionRows(add) }},
+		{"attached", func(p *page, _ []Notice, add addRow) { p.attachedRows(add) }},
+		{"files", func(p *page, _ []Notice, add addRow) { p.fileRows(add) }},
 	}
 }
 
@@ -233,10 +235,15 @@ func (p *page) foldRows(add func([]line.Span, ...line.Span), mark string) {
 	}
 }
 
+// mostListed is how many rows a list above the input may have, so that the chosen one is on the screen.
+func (p *page) mostListed() int {
+	return max(min(max(mostMatches, p.lay.h/3-1), dockRoom(p.lay.h, p.edit.Height())), 1)
+}
+
 func (p *page) completionRows(add func([]line.Span, ...line.Span)) {
 	s := p.env.style
 	c := &p.complete
-	most := max(mostMatches, p.lay.h/3-1)
+	most := p.mostListed()
 	first := min(max(c.at-most+1, 0), c.at)
 	for i := first; i < min(len(c.matches), first+most); i++ {
 		m := c.matches[i]

@@ -7,7 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime"
+	"vitrine/ui/input"
 )
 
 // Here what is in the inputs is kept over restarts: of each session that this process holds, at most once a second, and when its
@@ -97,7 +99,7 @@ func (p *page) bringBack(d *runtime.Draft, s runtime.Snapshot) tea.Cmd {
 // wasSent says that a draft is an input that was stored after it: the program ended before it could be taken away.
 func wasSent(d runtime.Draft, s runtime.Snapshot) bool {
 	same := func(text string, at time.Time) bool {
-		return !at.Before(d.At) && strings.TrimSpace(text) == strings.TrimSpace(d.Text)
+		return !at.Before(d.At) && strings.TrimSpace(attach.Text(text)) == strings.TrimSpace(input.Plain(d.Text))
 	}
 	for _, r := range s.Inbox {
 		if same(r.Text, r.CreatedAt) {

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/runtime/prompt"
 	"vitrine/trace"
@@ -208,7 +209,7 @@ func (m *Model) inspected(p *page, r dialog.Inspected) tea.Cmd {
 		if r.Part.Kind != string(llm.KindUser) {
 			return p.tell(theme.Text, p.T("p pins what you said: choose a user row"))
 		}
-		text := firstSentence(r.Part.Content)
+		text := firstSentence(attach.Text(r.Part.Content))
 		return tea.Batch(m.env.set(p.id, "pin", runtime.Setting{Pin: text}), p.tell(theme.Text, p.T("pinned: %s", text)))
 	case dialog.ActJSON:
 		b, err := json.MarshalIndent(r.View, "", "  ")

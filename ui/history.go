@@ -1,6 +1,10 @@
 package ui
 
-import "slices"
+import (
+	"slices"
+
+	"vitrine/ui/input"
+)
 
 // history is what was sent or cleared in one session, oldest first, and where Up and Down stand in it.
 type history struct {
@@ -55,10 +59,14 @@ func (h *history) load(stored []string) {
 	}
 	h.entries, h.at = nil, 0
 	for _, s := range stored {
+		if i := slices.IndexFunc(own, func(o string) bool { return input.Plain(o) == s }); i >= 0 {
+			s = own[i] // it knows its pastes
+			own = slices.Delete(slices.Clone(own), i, i+1)
+		}
 		h.add(s)
 	}
 	for _, s := range own {
-		if !slices.Contains(stored, s) {
+		if !slices.Contains(stored, input.Plain(s)) {
 			h.add(s)
 		}
 	}

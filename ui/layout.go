@@ -150,6 +150,9 @@ func arrange(w, h, inputRows, dockRows int, p panes) layout {
 	return l
 }
 
+// dockRoom is how many rows arrange gives a dock that wants all it can have.
+func dockRoom(h, inputRows int) int { return arrange(leastWidth, h, inputRows, h, panes{}).dock.h }
+
 // columns divides the body; between two panes stands one column of rule.
 func (l *layout) columns(y, h int, p panes) {
 	trace, todos := 0, 0

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/words"
@@ -37,6 +38,23 @@ type (
 		messages []runtime.MessageRow
 		err      error
 	}
+	// namesMsg is the files of the folder, as a mention is typed, and those that fit it best.
+	namesMsg struct {
+		id      string
+		query   string
+		names   []string
+		matches []string
+		err     error
+	}
+	// filesMsg is what the files that an input names hold, and how many tokens that is.
+	filesMsg struct {
+		id     string
+		of     string // the text
+		files  []attach.File
+		tokens int
+	}
+	// readFilesMsg asks for them.
+	readFilesMsg struct{ id string }
 	// submittedMsg is the end of a Submit; the text is the one that was sent.
 	submittedMsg struct {
 		id, text string
@@ -145,6 +163,9 @@ type (
 	shutdownMsg struct{ err error }
 )
 
+func (m namesMsg) session() string     { return m.id }
+func (m filesMsg) session() string     { return m.id }
+func (m readFilesMsg) session() string { return m.id }
 func (m openedMsg) session() string    { return m.id }
 func (m olderMsg) session() string     { return m.id }
 func (m submittedMsg) session() string { return m.id }

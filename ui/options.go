@@ -49,7 +49,9 @@ type Options struct {
 	Finder runtime.Finder
 	// Drafts keeps what is typed; nil: nothing is kept.
 	Drafts runtime.Drafts
-	Feed   runtime.Feed
+	// Files are those that inputs may name with @; nil: none.
+	Files runtime.WorkFiles
+	Feed  runtime.Feed
 	// Clock is the real one when nil.
 	Clock clock.Clock
 	// User owns the sessions.

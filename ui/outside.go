@@ -126,7 +126,7 @@ func (o *outside) Run() (err error) {
 	}
 	if len(data) > input.MaxBytes {
 		keep = true
-		return fmt.Errorf("the text is larger than 1 MB; it is in %s", path)
+		return fmt.Errorf("the text is larger than 8 MB; it is in %s", path)
 	}
 	// Editors end the last line; who wants an empty one there writes two.
 	o.text = strings.TrimSuffix(strings.TrimSuffix(strings.ToValidUTF8(string(data), "\uFFFD"), "\n"), "\r")
@@ -143,7 +143,7 @@ func (p *page) returned(msg outsideMsg) tea.Cmd {
 		cmds = append(cmds, p.tell(theme.Error, p.T("the text is as it was: %s", p.env.opts.Lang.Tell(msg.err.Error()))))
 	case msg.kind == "":
 		p.focusOn(paneInput)
-		p.edit.SetText(msg.text)
+		p.edit.SetText(input.Rechip(p.edit.Text(), input.Foreign(msg.text)))
 		cmds = append(cmds, p.changedInput())
 	case open && e.Kind() == msg.kind && p.subject == msg.subject:
 		e.SetText(msg.text)

@@ -42,7 +42,7 @@ func TestEditorRuns(t *testing.T) {
 		"fails":     {script: `printf 'half' > "$1"; exit 3`, want: "first 部署", fails: "my editor: exit status 3"},
 		"removes":   {script: `rm "$1"`, want: "first 部署", fails: "no such file"},
 		"not utf-8": {script: `printf 'a\377b' > "$1"`, want: "a\uFFFDb"},
-		"too large": {script: fmt.Sprintf(`head -c %d /dev/zero | tr '\0' x > "$1"`, input.MaxBytes+1), want: "first 部署", fails: "larger than 1 MB; it is in " + tmp, stays: true},
+		"too large": {script: fmt.Sprintf(`head -c %d /dev/zero | tr '\0' x > "$1"`, input.MaxBytes+1), want: "first 部署", fails: "larger than 8 MB; it is in " + tmp, stays: true},
 		"just fits": {script: fmt.Sprintf(`head -c %d /dev/zero | tr '\0' x > "$1"`, input.MaxBytes), want: strings.Repeat("x", input.MaxBytes)},
 	} {
 		d := newDriver(t, 80, 24)

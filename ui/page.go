@@ -62,6 +62,8 @@ type page struct {
 	said     say
 	sending  sending
 	draft    draft // what is kept of the input over restarts
+	files    attachments
+	recall   []string // what the list of older inputs was made of
 	ask      asking
 	want     request
 	sought   string // what was looked for in the chat
@@ -82,6 +84,7 @@ const mostEarly = 10000
 
 func newPage(e *env, id string) *page {
 	p := &page{env: e, id: id, model: e.opts.Model, try: -1, edit: input.New(e.dkeys.Edit, e.style.Cells, dialog.Clean)}
+	p.edit.SetLabel(e.chipLabels)
 	p.columns = newColumns(e)
 	return p
 }
@@ -207,7 +210,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	var sent []string
 	for _, m := range s.Messages {
 		if m.Kind == llm.KindUser {
-			sent = append(sent, m.Content)
+			sent = append(sent, ownWords(m.Content))
 		}
 	}
 	p.history.load(sent)
@@ -273,8 +276,8 @@ func (p *page) event(e trace.Event) tea.Cmd {
 	case trace.RunStartData:
 		p.interrupted = nil
 		if p.held != 0 {
-			p.history.add(d.Input)
-			p.history.sent = d.Input
+			p.history.add(ownWords(d.Input))
+			p.history.sent = ownWords(d.Input)
 		}
 	case trace.RunEndData:
 		p.interrupted, p.asking, p.approve, p.ask.later = nil, nil, approvals{}, false

@@ -1,12 +1,15 @@
 package ui
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/ui/dialog"
+	"vitrine/ui/input"
 	"vitrine/ui/theme"
 )
 
@@ -42,6 +45,12 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		return p.returned(msg)
 	case untilMsg:
 		return p.chooseUntil(msg)
+	case namesMsg:
+		return p.named(msg)
+	case readFilesMsg:
+		return p.readFiles()
+	case filesMsg:
+		return p.filesRead(msg)
 	case keepMsg:
 		return p.keepNow()
 	case keptMsg:
@@ -53,6 +62,11 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 // key routes a key within the page: Tab moves the focus, the rest goes to what has it.
 func (p *page) key(k tea.KeyPressMsg) tea.Cmd {
 	keys := p.env.keys
+	if p.focus == paneInput {
+		if cmd, ok := p.pickFile(k); ok {
+			return cmd
+		}
+	}
 	switch {
 	case key.Matches(k, keys.NextPane) && p.complete.open():
 		p.fill()
@@ -149,36 +163,48 @@ func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.History):
 		return p.openHistory()
 	case key.Matches(k, keys.Outside):
-		return p.openOutside("", p.edit.Text())
+		return p.openOutside("", input.Plain(p.edit.Text()))
+	case key.Matches(k, p.env.dkeys.Edit.OpenPaste):
+		return p.openPaste()
 	case key.Matches(k, keys.Help) && p.edit.Empty():
 		p.want.help = true
 		return nil
 	}
-	before := p.edit.Text()
-	if p.edit.Key(k) && p.edit.Text() != before {
+	before, _ := p.edit.Raw()
+	if !p.edit.Key(k) {
+		return nil
+	}
+	if after, _ := p.edit.Raw(); after != before {
 		return p.changedInput()
 	}
-	return nil
+	return p.mentioned()
 }
 
 // changedInput follows a change of the text.
 func (p *page) changedInput() tea.Cmd {
 	p.try = -1
 	p.complete.match(p.edit.Text(), p.env.commands)
+	cmd := p.mentioned()
 	p.measure()
-	return nil
+	return cmd
 }
 
 // measure counts what is being typed.
-func (p *page) measure() { p.gauge.draft = draftTokens(p.edit.Text()) }
+func (p *page) measure() {
+	if p.gauge.draft = draftTokens(p.edit.Text()); p.gauge.draft > 0 {
+		p.gauge.draft += p.files.tokens
+	}
+}
 
 // setInput replaces the text.
 func (p *page) setInput(text string) tea.Cmd {
 	p.edit.SetText(text)
 	p.complete.close(p.edit.Text())
 	p.try = -1
+	cmd := p.mentioned()
+	p.files.close(p.edit.Raw())
 	p.measure()
-	return nil
+	return cmd
 }
 
 func (p *page) paste(text string) tea.Cmd {
@@ -186,8 +212,29 @@ func (p *page) paste(text string) tea.Cmd {
 	if p.focus != paneInput {
 		p.focusOn(paneInput)
 	}
-	if !p.edit.Insert(text) {
-		return p.tell(theme.Error, p.T("the paste is larger than an input may be (1 MB)"))
+	chips := p.edit.Chips()
+	if !p.edit.Paste(text) {
+		return p.tell(theme.Error, p.env.style.T("the paste was not taken: with it the input would be larger than %s; what you typed is as it was",
+			theme.Bytes(input.MaxBytes)))
+	}
+	cmd := p.changedInput()
+	if p.edit.Chips() > chips {
+		cmd = tea.Batch(cmd, p.tell(theme.Text, p.env.style.T("%s opens the paste here, %s in your editor; Backspace takes it away",
+			p.env.dkeys.Edit.OpenPaste.Help().Key, p.env.keys.Outside.Help().Key)))
+	}
+	return cmd
+}
+
+// openPaste shows the text of a paste in its place.
+func (p *page) openPaste() tea.Cmd {
+	ok, room := p.edit.OpenChip()
+	switch {
+	case !ok && p.edit.Chips() > 1:
+		return p.tell(theme.Text, p.env.style.T("put the cursor beside the paste that is to be opened"))
+	case !ok:
+		return p.tell(theme.Text, p.env.style.T("there is no paste to open"))
+	case !room:
+		return p.tell(theme.Error, p.env.style.T("the paste is too large to be edited here; %s opens it in your editor", p.env.keys.Outside.Help().Key))
 	}
 	return p.changedInput()
 }
@@ -242,7 +289,7 @@ func (p *page) withdrawn(msg withdrawnMsg) tea.Cmd {
 		return p.fail("take the input back", msg.err)
 	}
 	p.part()
-	return p.putBefore(msg.text)
+	return p.putBefore(ownWords(msg.text))
 }
 
 // enter runs a command or sends the text.
@@ -307,9 +354,10 @@ func (p *page) cancelRun() tea.Cmd {
 // openHistory lists what was sent before.
 func (p *page) openHistory() tea.Cmd {
 	var items []dialog.Item
+	p.recall = slices.Clone(p.history.entries)
 	for i := len(p.history.entries) - 1; i >= 0; i-- {
 		e := p.history.entries[i]
-		items = append(items, dialog.Item{ID: e, Label: e})
+		items = append(items, dialog.Item{ID: strconv.Itoa(i), Label: input.Brief(e, p.env.chipName), Terms: firstBytes(input.Plain(e), mostTerms)})
 	}
 	return p.show(dialog.NewPicker(kindHistory, p.T("HISTORY"), p.T("nothing was sent yet"), items, false, p.env.dkeys), "")
 }

@@ -105,6 +105,7 @@ func (m *Model) escape() tea.Cmd {
 	switch m.escapeDoes() {
 	case "close":
 		p.complete.close(p.edit.Text())
+		p.files.close(p.edit.Raw())
 	case "not":
 		_, cmd := p.unchoose()
 		return cmd
@@ -132,7 +133,7 @@ func (m *Model) escapeDoes() words.Text {
 	atInput := p.focus == paneInput || p.focus == paneQuestion && !p.ask.byUser
 	q := p.question()
 	switch {
-	case p.complete.open():
+	case p.complete.open(), p.files.open(), p.files.stop != nil:
 		return "close"
 	case p.answering():
 		return "not"

@@ -21,6 +21,7 @@ func plays() map[string]func(s *stage) {
 		"start": playStart, "work": playWork, "chinese": playChinese, "markdown": playMarkdown, "states": playStates, "waits": playWaits,
 		"asked": playAsked, "asked_chinese": playAskedChinese, "lists": playLists, "ends": playEnds, "panes": playPanes, "others": playOthers,
 		"fold": playFold, "fold_asked": playFoldAsked,
+		"files": playFiles,
 	}
 }
 

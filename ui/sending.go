@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func (p *page) send(text string) tea.Cmd {
 	}
 	p.complete.close(p.edit.Text())
 	p.columns.chat.End()
-	return p.env.submit(p.id, text)
+	return p.env.submit(p.id, text, maps.Clone(p.files.known))
 }
 
 // holds says that the input holds a text.
@@ -74,7 +75,7 @@ func (p *page) holds(text string) bool {
 func (p *page) part() {
 	if s := &p.sending; s.on && !s.apart {
 		s.apart = true
-		p.edit.SetText(s.draft)
+		p.edit.Reset(s.draft)
 		s.draft, p.try = "", -1
 		p.complete.close(p.edit.Text())
 		p.measure()
@@ -98,6 +99,7 @@ func (p *page) submitted(msg submittedMsg) tea.Cmd {
 	p.said.text = ""
 	var cmd tea.Cmd
 	if !was.apart && p.holds(msg.text) {
+		p.edit.Reset(was.draft)
 		cmd = p.setInput(was.draft)
 	}
 	switch {
@@ -120,7 +122,7 @@ func (p *page) putBefore(texts ...string) tea.Cmd {
 		all = append(all, now)
 	}
 	joined := strings.Join(all, "\n")
-	if len(joined) > input.MaxBytes {
+	if len(input.Plain(joined)) > input.MaxBytes {
 		for _, t := range texts {
 			p.history.record(t)
 		}
@@ -135,7 +137,7 @@ func (p *page) storingRow(add func([]line.Span, ...line.Span)) {
 	if !st.on || !st.apart {
 		return
 	}
-	text, _, more := strings.Cut(strings.TrimSpace(st.text), "\n")
+	text, _, more := strings.Cut(strings.TrimSpace(input.Brief(st.text, p.env.chipName)), "\n")
 	if text = s.Text(text); more {
 		text += " " + s.Theme.Glyphs.Cut
 	}

@@ -289,6 +289,7 @@ func (p *page) inputRows() ([]string, *tea.Cursor) {
 	}
 	for i := range l.input.h {
 		mark, body := " ", ""
+		var labels [][2]int
 		if i == 0 && p.focus != paneQuestion { // it stands where letters go
 			mark = s.Theme.Glyphs.Here
 		}
@@ -298,15 +299,26 @@ func (p *page) inputRows() ([]string, *tea.Cursor) {
 		}
 		if i < len(text) {
 			body = text[i].Text + paint.Spaces(l.input.w-inputIndent-text[i].Width)
+			labels = text[i].Labels
 		} else {
 			body = paint.Spaces(l.input.w - inputIndent)
 		}
-		rows = append(rows, s.Theme.Paint(markRole, theme.OnRaised, false, mark+" ")+s.Theme.Paint(role, theme.OnRaised, false, body))
+		rows = append(rows, s.Theme.Paint(markRole, theme.OnRaised, false, mark+" ")+p.paintInput(role, body, labels))
 	}
 	if p.focus != paneInput {
 		return rows, nil
 	}
 	return rows, caret(l.input.x+inputIndent+x, l.input.y+y)
+}
+
+// paintInput styles a row of the input; labels of pastes are told apart.
+func (p *page) paintInput(role theme.Role, body string, labels [][2]int) string {
+	th, out, from := p.env.style.Theme, "", 0
+	for _, l := range labels {
+		out += th.Paint(role, theme.OnRaised, false, body[from:l[0]]) + th.Paint(theme.Accent, theme.OnRaised, false, body[l[0]:l[1]])
+		from = l[1]
+	}
+	return out + th.Paint(role, theme.OnRaised, false, body[from:])
 }
 
 // caret is the real cursor at a cell. It is a bar: Bubble Tea gives the user's own shape back for any but a blinking block.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 )
 
 // summaryMark is the line of a system message that asks for a summary instead of an answer.
@@ -49,7 +50,7 @@ func summarize(req llm.Request) string {
 		if m.Role != llm.RoleUser {
 			continue
 		}
-		for _, in := range intentsOf(m.Content) {
+		for _, in := range intentsOf(attach.Text(m.Content)) {
 			switch {
 			case in.kind == intentTell && isGoal(in.fact.text):
 				sum.Goals = front(sum.Goals, in.fact.text.s)
@@ -84,7 +85,7 @@ func topics(messages []llm.Message) string {
 	var list []string
 	var said strings.Builder
 	for _, m := range slices.Backward(messages) {
-		line := strings.Join(strings.Fields(clip(strings.TrimSpace(m.Content), 2*maxTopic)), " ")
+		line := strings.Join(strings.Fields(clip(strings.TrimSpace(attach.Text(m.Content)), 2*maxTopic)), " ")
 		if m.Role != llm.RoleUser || line == "" || len(list) == maxTopics {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 )
 
 // memoryMark begins the runtime's memory block.
@@ -94,7 +95,7 @@ func windowOf(req llm.Request) window {
 			if last >= 0 {
 				w.earlier = append(w.earlier, w.asked)
 			}
-			last, w.asked = i, m.Content
+			last, w.asked = i, attach.Text(m.Content)
 		}
 	}
 	w.results = resultsIn(req.Messages[last+1:])

@@ -22,8 +22,8 @@ import (
 const (
 	// maxListed bounds the list of files, maxWalked the entries that are looked at for it, maxFolders the folders in one another.
 	maxListed  = 20_000
-	maxWalked = 200_000
-	maxFolders  = 32
+	maxWalked  = 200_000
+	maxFolders = 32
 	// maxAttached is the size in bytes from which not even the beginning of a file is attached.
 	maxAttached = 10 << 20
 	// maxIgnore bounds what is read of a .gitignore file.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/paint"
@@ -92,10 +93,6 @@ func (v *View) startRun(e trace.Event, d trace.RunStartData) {
 	v.run = run{id: e.RunID, turn: e.Turn}
 	v.folds.turns[d.N] = e.Turn
 	v.add(v.userBlock(e.Turn, d.N, d.Input))
-}
-
-func (v *View) userBlock(turn int, n int64, text string) *userBlock {
-	return &userBlock{common: v.common(Ref{Turn: turn}), n: n, text: strings.Trim(paint.CleanSource(text), "\n")}
 }
 
 // finish closes what the run left open.
@@ -443,7 +440,7 @@ func (v *View) queue(d trace.InputQueuedData) {
 }
 
 func (v *View) addQueued(id, text string) {
-	q := &queuedBlock{common: v.common(Ref{}), id: id, text: paint.CleanSource(text)}
+	q := &queuedBlock{common: v.common(Ref{}), id: id, text: paint.CleanSource(attach.Text(text))}
 	v.queued = append(v.queued, q)
 	v.list.Append(q)
 	v.tail++

@@ -145,45 +145,6 @@ func (c *common) wrapped(w int, text string) []string {
 	return c.look.m.Wrap(c.look.m.Safe(paint.Clean(text)), max(1, min(w-ml-mr, markdown.ProseWidth)))
 }
 
-// userBlock is what the user said.
-type userBlock struct {
-	common
-	text string // cleaned, with its tabs
-	n    int64
-}
-
-func (b *userBlock) source() string { return b.text }
-
-func (b *userBlock) Estimate(w int) int { return 1 + len(b.text)/max(1, min(w, markdown.ProseWidth)) }
-
-func (b *userBlock) Render(w int, selected bool) []string {
-	m := b.look.m
-	ml, mr := margins(w)
-	label := ""
-	if w >= labelWidth && b.at.Turn > 0 {
-		label = b.look.th.T("turn %s", theme.Count(b.at.Turn))
-	}
-	room := w - ml - mr
-	if label != "" {
-		room -= m.Width(label) + 4
-	}
-	text := m.Wrap(m.Safe(paint.Clean(b.text)), max(1, min(room, markdown.ProseWidth)))
-	rows := make([]string, 0, len(text))
-	edge := b.look.paint(theme.Rule, false, b.look.th.Glyphs.Edge)
-	for i, t := range text {
-		sign := edge
-		if s, ok := b.lead(selected, i); ok {
-			sign = s
-		}
-		var right []span
-		if i == 0 && label != "" {
-			right = append(right, say(theme.Faint, label))
-		}
-		rows = append(rows, b.row(w, sign, []span{{role: theme.Strong, bold: true, text: t}}, right...))
-	}
-	return rows
-}
-
 // textBlock is text of the model: an answer, or what it says beside its calls.
 type textBlock struct {
 	common

@@ -57,6 +57,8 @@ type App struct {
 	Finder  runtime.Finder
 	// Drafts keeps what is typed on the screen.
 	Drafts runtime.Drafts
+	// Files are those that inputs may name; nil when the folder cannot be read.
+	Files runtime.WorkFiles
 	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.
 	Screen func(ctx context.Context, o ScreenOptions) error
 	// View gives what Screen would show the program with, for who draws it elsewhere; nil when it was opened ReadOnly.

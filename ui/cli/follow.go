@@ -9,6 +9,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/paint"
@@ -150,7 +151,7 @@ func (f *follower) take(ev trace.Event) error {
 		f.current = ev.RunID
 		if f.ahead > 0 {
 			f.ahead--
-			f.c.err.line("vitrine: input that was queued before runs first: %s", firstLine(d.Input))
+			f.c.err.line("vitrine: input that was queued before runs first: %s", firstLine(attach.Text(d.Input)))
 		} else {
 			f.runID = ev.RunID
 		}

@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/runtime/config"
 	"vitrine/trace"
+	"vitrine/ui/chat"
 )
 
 // pageSize is how many rows are read of the store at once.
@@ -337,8 +339,16 @@ func (c *command) printMessage(m runtime.MessageRow) {
 	}
 	c.out.raw("\n")
 	c.out.line("%d   %s   %s", m.N, who, m.CreatedAt.UTC().Format("2006-01-02 15:04:05"))
-	if m.Content != "" {
-		c.out.text(indent(m.Content))
+	text, files := m.Content, []attach.File(nil)
+	if m.Kind == llm.KindUser {
+		text, files = attach.Split(m.Content)
+	}
+	if text != "" {
+		c.out.text(indent(text))
+	}
+	for _, f := range files {
+		_, fact, _ := chat.FileFact(c.lang, f)
+		c.out.line("  @ %s   %s", f.Name, fact)
 	}
 	for _, call := range m.ToolCalls {
 		c.out.line("  calls %s %s", call.Name, call.Arguments)

@@ -137,6 +137,8 @@ func (p *Picker) Key(k tea.KeyPressMsg) Result {
 		return p.pick(ActRename)
 	case p.manage && key.Matches(k, p.keys.Delete):
 		return p.pick(ActDelete)
+	case !p.manage && key.Matches(k, p.keys.Rename): // the key that searches in shells goes on to the next
+		p.step(1)
 	case key.Matches(k, p.keys.Up):
 		p.step(-1)
 	case key.Matches(k, p.keys.Down):

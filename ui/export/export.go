@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/ui/paint"
 )
@@ -184,7 +185,13 @@ func (w *Writer) markdown(m runtime.MessageRow) {
 	text := paint.CleanSource(m.Content)
 	switch m.Kind {
 	case llm.KindUser:
-		w.print("\n## Turn %d\n\n%s\n", w.turn, quote(text))
+		said, files := attach.Split(m.Content)
+		w.print("\n## Turn %d\n\n%s\n", w.turn, quote(paint.CleanSource(said)))
+		for _, f := range files {
+			if w.print("\nWith `%s`, %s\n", code(f.Name), attached(f)); f.Text != "" {
+				w.print("\n%s", fenced("", paint.CleanSource(f.Text)))
+			}
+		}
 	case llm.KindTool:
 		w.print("\n`%s` gave\n\n%s", code(m.ToolName), fenced("json", text))
 	case llm.KindNotice:
@@ -200,6 +207,17 @@ func (w *Writer) markdown(m runtime.MessageRow) {
 	if m.Partial {
 		w.print("\n*(cut)*\n")
 	}
+}
+
+// attached says what of a file went with a message.
+func attached(f attach.File) string {
+	switch {
+	case f.Refused != "":
+		return "which was not attached: " + string(f.Refused)
+	case f.Cut():
+		return fmt.Sprintf("the first %d of %d bytes", len(f.Text), f.Bytes)
+	}
+	return fmt.Sprintf("%d bytes", f.Bytes)
 }
 
 // quote makes a text a block of its own, whatever it holds.

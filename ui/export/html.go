@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/ui/paint"
 )
@@ -44,7 +45,11 @@ func (w *Writer) html(m runtime.MessageRow) {
 	text := paint.CleanSource(m.Content)
 	switch m.Kind {
 	case llm.KindUser:
-		w.print("<h2>Turn %d</h2>\n<section class=\"user\">%s</section>\n", w.turn, escape(text))
+		said, files := attach.Split(m.Content)
+		w.print("<h2>Turn %d</h2>\n<section class=\"user\">%s</section>\n", w.turn, escape(paint.CleanSource(said)))
+		for _, f := range files {
+			w.print("<details><summary>With <code>%s</code>, %s</summary><pre>%s</pre></details>\n", escape(paint.CleanLine(f.Name)), attached(f), escape(paint.CleanSource(f.Text)))
+		}
 	case llm.KindTool:
 		w.print("<details><summary><code>%s</code> gave</summary><pre>%s</pre></details>\n", escape(paint.CleanLine(m.ToolName)), escape(text))
 	case llm.KindNotice:

@@ -163,7 +163,17 @@ func (e *Editor) hoard() bool {
 }
 
 // size is how many bytes the text has, those of its chips included.
-func (e *Editor) size() int { return len(e.Text()) }
+func (e *Editor) size() int {
+	n := len(e.text)
+	if strings.IndexByte(e.text, 0xF4) >= 0 {
+		for _, r := range e.text {
+			if isChip(r) {
+				n += len(e.chips[r-firstChip])
+			}
+		}
+	}
+	return n
+}
 
 // marked writes a text with its chips between marks.
 func (e *Editor) marked(text string) string {

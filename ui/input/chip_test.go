@@ -26,7 +26,7 @@ func chipEditor(width int) *input.Editor {
 var lines20 = strings.TrimSuffix(strings.Repeat("行 line\n", 20), "\n")
 
 func shown(e *input.Editor) string {
-	rows, _, _ := e.View(99)
+	rows, _, _ := e.View(9999)
 	var out []string
 	for _, r := range rows {
 		out = append(out, r.Text)
@@ -263,14 +263,14 @@ func TestLayoutAndUndoProperties(t *testing.T) {
 			if text := e.Text(); text != texts[len(texts)-1] {
 				texts = append(texts, text)
 			}
-			rows, x, y := e.View(99)
+			rows, x, y := e.View(9999)
 			fresh := chipEditor(w)
 			fresh.SetText(strings.Repeat("z", 3))
 			fresh.Reset(e.Text())
 			if fresh.Text() != e.Text() {
 				t.Fatalf("set to %q it is %q", e.Text(), fresh.Text())
 			}
-			want, _, _ := fresh.View(99)
+			want, _, _ := fresh.View(9999)
 			for i := range want { // numbers may differ
 				if len(rows) != len(want) || len(rows[i].Labels) == 0 && rows[i].Text != want[i].Text || rows[i].Width > w && w > 9 {
 					t.Fatalf("rows %v, want %v", rows, want)
@@ -281,7 +281,7 @@ func TestLayoutAndUndoProperties(t *testing.T) {
 			}
 		}
 		for e.Undo() {
-			if _, _, y := e.View(99); y < 0 {
+			if _, _, y := e.View(9999); y < 0 {
 				t.Fatal("no cursor")
 			}
 		}

@@ -19,6 +19,8 @@ import (
 const (
 	MaxBytes = 8 << 20
 	maxTyped = 1 << 20
+	// marksRoom is what the marks around the chips of a text may take beside it.
+	marksRoom = 64 << 10
 )
 
 // tabCells is what a tab takes on the screen.
@@ -107,19 +109,19 @@ func (e *Editor) Replace(from, to int, s string) {
 func (e *Editor) Empty() bool { return e.text == "" }
 
 // SetText replaces the text and puts the cursor at its end. The marks that Text gave make chips again; a text from elsewhere goes
-// through Foreign before.
+// through Foreign before. One that is larger than an editor can hold changes nothing.
 func (e *Editor) SetText(marked string) {
 	if marked == e.Text() {
 		e.at = len(e.text)
 		e.changed()
 		return
 	}
+	if len(marked) > MaxBytes+marksRoom {
+		return
+	}
 	e.step(stepOther)
 	e.text, e.at = "", 0
 	e.changed()
-	if len(marked) > MaxBytes {
-		return
-	}
 	e.put(e.unmarked(marked))
 }
 
