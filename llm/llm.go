@@ -82,6 +82,8 @@ type Request struct {
 	// Schema is the shape that the reply's text shall have, as far as the server can see to it: whoever asks checks the reply.
 	// Nil is any text.
 	Schema *Schema
+	// Openings are how a reply in a form that was asked for in words begins, in whatever case; none is any way.
+	Openings []string
 }
 
 // Schema is a JSON schema with a name of letters, digits, - and _.

@@ -137,8 +137,10 @@ func (d *decoder) begin() {
 	if d.request == nil {
 		d.request = &llm.Request{}
 	}
-	d.tags.off, d.tags.early = !d.dialect.ThinkTags, d.dialect.StartsThinking
-	d.tags.shaped = d.request.Schema != nil
+	d.tags.off, d.tags.early, d.tags.may = !d.dialect.ThinkTags, d.dialect.StartsThinking, d.dialect.MayThink
+	if d.tags.opens = d.request.Openings; d.request.Schema != nil {
+		d.tags.opens = jsonOpens
+	}
 	d.leaks.parse = d.dialect.TextCalls == profile.TextCallsParse && len(d.request.Tools) > 0
 }
 

@@ -69,6 +69,24 @@ func (c *Client) fresh(notes []llm.Note) []llm.Note {
 	})
 }
 
+// sawThink notes that a model thinks in its text: a reply of it that has only the end of it does so too.
+func (c *Client) sawThink(model string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.thinks == nil {
+		c.thinks = map[string]bool{}
+	}
+	if len(c.thinks) < maxFound {
+		c.thinks[model] = true
+	}
+}
+
+func (c *Client) thought(model string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.thinks[model]
+}
+
 // What makes a stream that something collected: it is long enough to have taken a while to make, it was waited for, and
 // then came all at once.
 const (
@@ -97,8 +115,12 @@ func (d *decoder) notes(calls []llm.ToolCall) (out []llm.Note) {
 	}
 	if d.tags.split || d.tags.stray || d.tags.told {
 		n := d.dialect.note(noteThinkText, "the server returned reasoning as text", "the text holds "+thinkOpen+" or "+thinkClose)
-		if d.tags.stray {
+		switch {
+		case d.tags.stray:
 			n.Todo = strings.TrimPrefix(n.Todo+"; or set starts_thinking = true in this endpoint's profile", "; ")
+		case !d.tags.split: // it may be an answer that speaks of the tags
+			n.Message = "the server may have returned reasoning as text"
+			n.Todo = strings.TrimPrefix(n.Todo+"; or, if the model reasons, set may_think = true in this endpoint's profile", "; ")
 		}
 		out = append(out, n)
 	}

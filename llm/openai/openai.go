@@ -78,6 +78,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	told    map[string]bool // notes that are worth telling once
+	thinks  map[string]bool // models whose replies began with <think>
 	pending []llm.Note      // of refusals, for the next reply
 }
 
@@ -161,6 +162,7 @@ func (c *Client) stream(ctx context.Context, req llm.Request, tell func(llm.Chun
 		if err != nil {
 			return &llm.Error{Kind: llm.ErrRejected, Host: c.base.Host, Message: "the request cannot be encoded", Err: err}
 		}
+		d.MayThink = d.MayThink || c.thought(req.Model)
 		x := c.begin(ctx, d)
 		x.request, x.size = req, len(body)
 		err = x.converse(body, tell)
@@ -239,6 +241,9 @@ func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
 		return x.fail(err)
 	}
 	x.drain(resp.Body)
+	if d.tags.split {
+		x.client.sawThink(x.request.Model)
+	}
 	done.Notes = x.client.fresh(append(x.buffered(d), done.Notes...))
 	tell(llm.Chunk{Done: done})
 	return nil

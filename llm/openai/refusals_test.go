@@ -167,6 +167,8 @@ func TestThinkingWithoutBeginning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	thinker := generic(habits{})
+	thinker.MayThink = true
 	mine := dialect{Profile: set.Choose("mine", "http://h/v1", "m").Profile}
 	for _, size := range []int{1, 3, 1000} {
 		var events []string
@@ -176,7 +178,7 @@ func TestThinkingWithoutBeginning(t *testing.T) {
 			text = text[n:]
 		}
 		events = append(events, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, end)
-		reply, err := playIn(t, generic(habits{}), llm.Request{}, false, strings.NewReader(data(events...)))
+		reply, err := playIn(t, thinker, llm.Request{}, false, strings.NewReader(data(events...)))
 		if err != nil || reply.Text != "It is 2." || len(reply.Notes) != 1 || reply.Notes[0].Code != noteThinkText || !strings.Contains(reply.Notes[0].Todo, "starts_thinking") {
 			t.Errorf("pieces of %d: %q, %+v, %v", size, reply.Text, reply.Notes, err)
 		}

@@ -129,6 +129,9 @@ func (d *decoder) thought(s string) error {
 		return nil
 	}
 	d.tags.over = true // who tells them apart leaves no end of reasoning in the text
+	if d.tags.state == tagStart {
+		d.tags.early = false
+	}
 	if err := d.grow(len(text)); err != nil {
 		return err
 	}

@@ -13,9 +13,12 @@ import (
 	"vitrine/llm/profile"
 )
 
-// thoughts splits pieces of text with tags.
+// splitTags splits pieces of text of a model that may think.
 func splitTags(pieces ...string) (reasoning, text string, split bool) {
-	var tg tags
+	return splitWith(tags{may: true}, pieces...)
+}
+
+func splitWith(tg tags, pieces ...string) (reasoning, text string, split bool) {
 	for _, p := range pieces {
 		r, s := tg.add(p)
 		if tg.void {
@@ -35,7 +38,9 @@ func TestTags(t *testing.T) {
 		"r</think>": {"", "r</think>", "x"}, "r.\n</think>\n\n": {"", "r.\n</think>\n\n", "x"}, "You close it with </think>.": {"", "You close it with </think>.", ""}, "It ends with </think>\nwhich": {"", "It ends with </think>\nwhich", ""},
 		"It ends.\n</think>" + strings.Repeat("\n", maxBlank+1) + "t": {"", "It ends.\n</think>" + strings.Repeat("\n", maxBlank+1) + "t", "x"}, "Write <b></think>\n": {"", "Write <b></think>\n", "x"}, "It is `</think>`.\n</think>\nt": {"", "It is `</think>`.\n</think>\nt", ""},
 		"r\n</think>\n\nt </think> u": {"r\n", "t </think> u", "x"}, "the tag `</think>` ends it": {"", "the tag `</think>` ends it", ""}, "say \"</think>\"": {"", "say \"</think>\"", ""},
-		"so:\n```\nx</think>\n```\n": {"", "so:\n```\nx</think>\n```\n", ""}, "a```b```c.</think>\nt": {"a```b```c.", "t", "x"}, "<think>a</think>b</think>c": {"a", "b</think>c", "x"}, "<think>a<b</think>c": {"a<b", "c", "x"},
+		"so:\n```\nx</think>\n```\n": {"", "so:\n```\nx</think>\n```\n", ""}, "so:\n~~~~\nx\n</think>\ny\n~~~~\n": {"", "so:\n~~~~\nx\n</think>\ny\n~~~~\n", ""}, "~~~\na\n~~~\nb\n</think>\nc": {"~~~\na\n~~~\nb\n", "c", "x"},
+		"```\n~~~\n```\nr.\n</think>\nt": {"```\n~~~\n```\nr.\n", "t", "x"}, "as `a.</think>\nb`": {"", "as `a.</think>\nb`", ""}, "as ``a ` b.</think>\nt": {"", "as ``a ` b.</think>\nt", ""}, "a `b` c ``d`` ~e.</think>\nt": {"a `b` c ``d`` ~e.", "t", "x"}, "it's `a\nb.</think>\nt": {"it's `a\nb.", "t", "x"},
+		"a```b```c.</think>\nt": {"a```b```c.", "t", "x"}, "<think>a</think>b</think>c": {"a", "b</think>c", "x"}, "<think>a<b</think>c": {"a<b", "c", "x"},
 	} {
 		for i := range len(in) + 1 {
 			r, s, split := splitTags(in[:i], in[i:])
@@ -63,10 +68,60 @@ func TestTags(t *testing.T) {
 			}
 		}
 	}
+	testUnknownThinker(t)
 	off := tags{off: true}
 	if r, s := off.add("<think>r</think>t"); r != "" || s != "<think>r</think>t" {
 		t.Errorf("%q %q", r, s)
 	}
+}
+
+// Of a model of which nobody says that it thinks, an end without a beginning is text, alone in its line too; where a form was asked for,
+// what stands before the end is thought when the form begins behind it and not before.
+func testUnknownThinker(t *testing.T) {
+	react := []string{"{", "```", "Thought", "Final Answer"}
+	for _, c := range []struct {
+		opens                   []string
+		in, reasoning, text, is string
+	}{
+		{nil, "It ends with\n</think>\nand then the answer.", "", "It ends with\n</think>\nand then the answer.", "x"},
+		{nil, "</think>\n\nt", "", "</think>\n\nt", "x"}, {nil, "r.</think>\n{\"a\":1}", "", "r.</think>\n{\"a\":1}", "x"}, {nil, "<think>r</think>t", "r", "t", "x"},
+		{jsonOpens, "So {\"a\":0}? No.\n</think>\n\n{\"a\":1}", "So {\"a\":0}? No.\n", "{\"a\":1}", "x"}, {jsonOpens, "r</think>{\"a\":1}", "r", "{\"a\":1}", "x"}, {jsonOpens, "r</think>```json\n{}", "r", "```json\n{}", "x"},
+		{jsonOpens, "r\n</think>\n\nIt is 1.", "", "r\n</think>\n\nIt is 1.", "x"}, {jsonOpens, "{\"a\":\"r.</think>\n{\"}", "", "{\"a\":\"r.</think>\n{\"}", ""}, {jsonOpens, "a `</think>`{", "", "a `</think>`{", ""},
+		{react, "hm.\n</think>\nTHOUGHT: x", "hm.\n", "THOUGHT: x", "x"}, {react, "hm.\n</think>\n\nFinal answer: x", "hm.\n", "Final answer: x", "x"}, {react, "hm\n</think>\nFinally", "", "hm\n</think>\nFinally", "x"},
+		{react, "hm\n</think>\nFinal", "", "hm\n</think>\nFinal", "x"}, {react, "Thought: a\n</think>\nFinal Answer: x", "", "Thought: a\n</think>\nFinal Answer: x", ""}, {react, "Though", "", "Though", ""}, {react, "``", "", "``", ""},
+		{react, "<think>a</think>\nFinal Answer: x", "a", "Final Answer: x", "x"},
+	} {
+		for i := range len(c.in) + 1 {
+			r, s, split := splitWith(tags{opens: c.opens}, c.in[:i], c.in[i:])
+			if r != c.reasoning || s != c.text || split != (c.is != "") {
+				t.Errorf("%q | %q: %q, %q, %v", c.in[:i], c.in[i:], r, s, split)
+			}
+		}
+	}
+	for in, want := range map[string][2]string{"I could {\"a\":0}.\n</think>\n{\"a\":1}": {"I could {\"a\":0}.\n", "{\"a\":1}"}, "It is `</think>`. {\"a\":1}": {"", "It is `</think>`. {\"a\":1}"}, "It is 66.": {"", "It is 66."}, "r.\n</think>\n\nIt is 66.": {"r.\n", "It is 66."}, "x </": {"", "x </"}, "r.\n</think>": {"", "r.\n</think>"}} {
+		for i := range len(in) + 1 {
+			tg := tags{may: true, opens: jsonOpens}
+			r, s := tg.add(in[:i])
+			r2, s2 := tg.add(in[i:])
+			r3, s3 := tg.flush(true, false)
+			if tg.void || r+r2+r3 != want[0] || s+s2+s3 != want[1] || strings.HasPrefix(s, "I could") {
+				t.Errorf("may, %q | %q: %q, %q", in[:i], in[i:], r+r2+r3, s+s2+s3)
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		opens := rapid.SampledFrom([][]string{nil, jsonOpens, react}).Draw(t, "opens")
+		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"<think>", "</think>", "<", "think>", "a", "Fin", "al Answer", "{", " ", "\n", "`", "~~~", "\""}), 0, 10).Draw(t, "pieces")
+		whole := strings.Join(pieces, "")
+		r, s, split := splitWith(tags{opens: opens}, pieces...)
+		r2, s2, split2 := splitWith(tags{opens: opens}, whole)
+		if r != r2 || s != s2 || split != split2 {
+			t.Fatalf("in pieces %q %q %v, as a whole %q %q %v", r, s, split, r2, s2, split2)
+		}
+		if opens == nil && !strings.HasPrefix(strings.TrimSpace(whole), "<think>") && (r != "" || s != whole) {
+			t.Fatalf("%q gives %q and %q", whole, r, s)
+		}
+	})
 }
 
 // B107: an answer that ends in the end of reasoning, or speaks of it, is not lost; where reasoning comes in a field of its own, from
@@ -76,7 +131,11 @@ func TestTagsInReplies(t *testing.T) {
 	open := profile.Builtin().Choose("", "https://api.openai.com/v1", "gpt-5").Profile
 	seek := profile.Builtin().Choose("", "https://api.deepseek.com/v1", "deepseek-reasoner").Profile
 	parse := generic(habits{})
-	parse.TextCalls = profile.TextCallsParse
+	parse.TextCalls, parse.MayThink = profile.TextCallsParse, true
+	thinker := generic(habits{})
+	thinker.MayThink = true
+	early := generic(habits{})
+	early.StartsThinking = true
 	shaped := llm.Request{Schema: &llm.Schema{}}
 	thought := llmtest.Reasoning("hm")
 	for name, c := range map[string]struct {
@@ -86,13 +145,18 @@ func TestTagsInReplies(t *testing.T) {
 		text, reasoning string
 		calls           int
 	}{
-		"stray":        {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\nt")}, "t", "r.\n", 0},
-		"nothing left": {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\n")}, "r.\n</think>\n\n", "", 0},
-		"calls left":   {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\n"), llmtest.CallHead(0, "c", "shell"), llmtest.CallArguments(0, "{}")}, "", "r.\n", 1},
-		"own field":    {generic(habits{}), llm.Request{}, []llmtest.Step{thought, llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "hm", 0},
-		"openai":       {dialect{Profile: open}, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "", 0},
-		"deepseek":     {dialect{Profile: seek}, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "", 0},
-		"shaped":       {generic(habits{}), shaped, []llmtest.Step{llmtest.Text("{\"a\":\"r.</think>\n\"}")}, "{\"a\":\"r.</think>\n\"}", "", 0},
+		"stray":               {thinker, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\nt")}, "t", "r.\n", 0},
+		"nothing left":        {thinker, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\n")}, "r.\n</think>\n\n", "", 0},
+		"unknown":             {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>"), llmtest.Text("\n\nt")}, "r.\n</think>\n\nt", "", 0},
+		"field, early":        {early, llm.Request{}, []llmtest.Step{thought, llmtest.Text("the answer"), llmtest.Text(" </think> of it")}, "the answer </think> of it", "hm", 0},
+		"no room":             {thinker, shaped, []llmtest.Step{llmtest.Text("Let me see.\n</think>\n"), llmtest.Text("{\"a\":1}")}, "{\"a\":1}", "Let me see.\n", 0},
+		"shape, unknown":      {generic(habits{}), shaped, []llmtest.Step{llmtest.Text("Let me see {\"a\":2}.</thi"), llmtest.Text("nk>"), llmtest.Text("{\"a\":1}")}, "{\"a\":1}", "Let me see {\"a\":2}.", 0},
+		"calls left, unknown": {generic(habits{}), llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\n"), llmtest.CallHead(0, "c", "shell"), llmtest.CallArguments(0, "{}")}, "r.\n</think>\n", "", 1},
+		"calls left":          {thinker, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\n"), llmtest.CallHead(0, "c", "shell"), llmtest.CallArguments(0, "{}")}, "", "r.\n", 1},
+		"own field":           {thinker, llm.Request{}, []llmtest.Step{thought, llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "hm", 0},
+		"openai":              {dialect{Profile: open}, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "", 0},
+		"deepseek":            {dialect{Profile: seek}, llm.Request{}, []llmtest.Step{llmtest.Text("r.\n</think>\nt")}, "r.\n</think>\nt", "", 0},
+		"shaped":              {generic(habits{}), shaped, []llmtest.Step{llmtest.Text("{\"a\":\"r.</think>\n\"}")}, "{\"a\":\"r.</think>\n\"}", "", 0},
 		"thought of a call": {parse, llm.Request{Tools: []llm.ToolSpec{{Name: "shell"}}}, []llmtest.Step{llmtest.Text("I could " + call), llmtest.Text(".\n</think>"), llmtest.Text("\nt")},
 			"t", "I could " + call + ".\n", 0},
 		"call after a thought one": {parse, llm.Request{Tools: []llm.ToolSpec{{Name: "shell"}}}, []llmtest.Step{llmtest.Text("I could " + call + "\n</think>\nt" + call)}, "t", "I could " + call + "\n", 1},
@@ -101,6 +165,62 @@ func TestTagsInReplies(t *testing.T) {
 		if err != nil || reply.Text != c.text || reply.Reasoning != c.reasoning || len(reply.ToolCalls) != c.calls {
 			t.Errorf("%s: text %q, reasoning %q, %d calls (%v)", name, reply.Text, reply.Reasoning, len(reply.ToolCalls), err)
 		}
+	}
+}
+
+// Who tells reasoning and text apart by themselves leaves no tag in the text that is one: at OpenAI, DeepSeek and Moonshot a reply that
+// begins with a tag is an answer, streams as it comes and is told of in no note, unless the configuration says otherwise. Everywhere
+// else, and under such a name elsewhere, it is taken out.
+func TestThinkTagsOfProfiles(t *testing.T) {
+	const in = "<think>r</think>t"
+	play := func(set profile.Set, name, base, model string) (llm.Reply, profile.Profile) {
+		p := set.Choose(name, base, model).Profile
+		reply, err := playIn(t, dialect{Profile: p}, llm.Request{}, false, strings.NewReader(stream(llmtest.Text(in[:4]), llmtest.Text(in[4:]), llmtest.Finish("stop"), llmtest.DoneMark())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply, p
+	}
+	for base, model := range map[string]string{"https://api.openai.com/v1": "gpt-5", "https://api.deepseek.com/v1": "deepseek-reasoner", "https://api.moonshot.ai/v1": "kimi-k2-thinking"} {
+		reply, p := play(profile.Builtin(), "", base, model)
+		if reply.Text != in || reply.Reasoning != "" || len(reply.Notes) > 0 {
+			t.Errorf("%s: %q, %q, %+v", base, reply.Text, reply.Reasoning, reply.Notes)
+		}
+		own, err := profile.Parse([]byte("[profile." + p.Name + "]\nthink_tags = true\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply, _ := play(own, "", base, model); reply.Text != "t" || reply.Reasoning != "r" {
+			t.Errorf("%s, overridden: %q, %q", base, reply.Text, reply.Reasoning)
+		}
+	}
+	for _, name := range profile.Builtin().Names() {
+		reply, p := play(profile.Builtin(), name, "http://h.example/v1", "m")
+		if off := name == "openai" || name == "deepseek" || name == "moonshot"; p.ThinkTags == off || (reply.Text == in) != off {
+			t.Errorf("%s: %v, %q", name, p.ThinkTags, reply.Text)
+		}
+	}
+}
+
+// Which models may think by themselves is a matter of their names, and of the configuration.
+func TestMayThink(t *testing.T) {
+	own, err := profile.Parse([]byte("[profile.mine]\nendpoints = ['mine.example']\nmay_think = true\n[[profile.mine.model]]\nmatch = ['plain*']\nmay_think = false\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"deepseek-ai/DeepSeek-R1-Distill-Qwen-7B": true, "deepseek-r1:8b": true, "Qwen/QwQ-32B": true, "Qwen3-4B-Thinking-2507": true, "qwen3:8b": true, "phi-4-reasoning": true, "glm-4.6": true,
+		"qwen3-coder:30b": false, "Qwen3-30B-A3B-Instruct-2507": false, "llama3.2:1b": false, "gpt-4o-mini": false, "SmolLM2-135M-Instruct": false, "deepseek-chat": false, "mistral-large": false, "any": false, "": false,
+	} {
+		if got := profile.Builtin().Choose("", "http://127.0.0.1:8000/v1", name).MayThink; got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if got := own.Choose("", "http://mine.example/v1", name).MayThink; !got && !strings.Contains(strings.ToLower(name), "coder") && !strings.Contains(strings.ToLower(name), "instruct") {
+			t.Errorf("%s, where all may: %v", name, got)
+		}
+	}
+	if own.Choose("", "http://mine.example/v1", "plain-r1").MayThink {
+		t.Error("a rule for a model counts for nothing")
 	}
 }
 

@@ -50,6 +50,7 @@ type rules struct {
 	CachedApart    *bool             `toml:"cached_apart"`
 	ThinkTags      *bool             `toml:"think_tags"`
 	StartsThinking *bool             `toml:"starts_thinking"`
+	MayThink       *bool             `toml:"may_think"`
 	TextCalls      *TextCalls        `toml:"text_calls"`
 	Protocol       *Protocol         `toml:"protocol"`
 	ContextTokens  *int              `toml:"context_tokens"`
@@ -264,6 +265,7 @@ func (r rules) over(p *Profile) {
 	set(&p.CachedApart, r.CachedApart)
 	set(&p.ThinkTags, r.ThinkTags)
 	set(&p.StartsThinking, r.StartsThinking)
+	set(&p.MayThink, r.MayThink)
 	set(&p.TextCalls, r.TextCalls)
 	set(&p.Protocol, r.Protocol)
 	set(&p.ContextTokens, r.ContextTokens)

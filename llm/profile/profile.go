@@ -127,7 +127,10 @@ type Profile struct {
 	ThinkTags bool
 	// StartsThinking says that a reply begins with its reasoning even without <think>, and </think> ends it.
 	StartsThinking bool
-	TextCalls      TextCalls
+	// MayThink says that a reply may begin with its reasoning even without <think>: then </think> at the end of a line ends it. Else such
+	// an end is text, since an answer may speak of it.
+	MayThink  bool
+	TextCalls TextCalls
 	// Protocol is how the model calls tools; empty is native.
 	Protocol Protocol
 	// ContextTokens is the window of the model; 0 is unknown.

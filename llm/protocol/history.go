@@ -17,6 +17,9 @@ var jsonRules string
 //go:embed react.txt
 var reactRules string
 
+// openings are how replies in either form begin; models mix them.
+var openings = []string{"{", "[", "```", "**", "thought", "action", "final answer", "思考", "行动", "最终答案"}
+
 // rewrite makes a request that needs no tool calls of the server: the tools stand in the system message, calls and results
 // in the text of the messages. The roles are system, user and assistant, and no two neighbours but system messages speak for
 // the same side.
@@ -41,6 +44,7 @@ func rewrite(req llm.Request, form Form) llm.Request {
 		w.out = slices.Insert(w.out, 0, llm.Message{Role: llm.RoleSystem, Kind: llm.KindSystem, Content: rules})
 	}
 	req.Messages, req.Tools, req.Schema = w.out, nil, nil // a grammar of the reply would forbid the form
+	req.Openings = openings
 	return req
 }
 

@@ -290,6 +290,57 @@ func corpus() []string {
 	return all
 }
 
+// B107: thinking in front of a reply in a form is thinking, whether a tag begins it or its end alone is told, or it has a field; what it
+// says of calls runs nothing, and an answer that speaks of the tags is kept. Of a model that is known to think nothing of it is shown
+// before that is clear.
+func TestThinkingBeforeTheForm(t *testing.T) {
+	const (
+		draft = "I could " + `{"action":"tool","tool_name":"todo","tool_args":{"action":"list","text":""}}` + ", but no.\n"
+		plain = "The user wants a sum.\n"
+		react = "Thought: add\nAction: calculator\nAction Input: {\"expression\":\"1+1\"}"
+		final = `{"action":"final","final_answer":"It is 2."}`
+	)
+	add := calls(`calculator {"expression":"1+1"}`)
+	for _, c := range []struct {
+		name, model string
+		form        Form
+		steps       []llmtest.Step
+		want        told
+	}{
+		{"tags", "m", JSON, []llmtest.Step{llmtest.Text("<think>" + draft + "</think>\n\n" + sum)}, told{"", draft, add}},
+		{"tags", "m", ReAct, []llmtest.Step{llmtest.Text("<think>" + draft + "</think>\n" + react)}, told{"", draft + "add", add}},
+		{"end alone", "m", JSON, []llmtest.Step{llmtest.Text(plain + "</think>\n\n" + sum)}, told{"", plain, add}},
+		{"end alone, fence", "m", JSON, []llmtest.Step{llmtest.Text(plain + "</think>```json\n" + sum + "\n```")}, told{"", plain, add}},
+		{"end alone", "m", ReAct, []llmtest.Step{llmtest.Text(plain + "</think>\n\n" + react)}, told{"", plain + "add", add}},
+		{"end alone, answer", "m", JSON, []llmtest.Step{llmtest.Text(plain + "</think>\n" + final)}, told{"It is 2.", plain, nil}},
+		{"end alone, answer", "m", ReAct, []llmtest.Step{llmtest.Text(plain + "</think>\nFinal Answer: It is 2.")}, told{"It is 2.", plain, nil}},
+		{"end alone, known, draft", "qwen3:8b", JSON, []llmtest.Step{llmtest.Text(draft + "</think>\n\n" + sum)}, told{"", draft, add}},
+		{"end alone, known, draft", "deepseek-r1:8b", ReAct, []llmtest.Step{llmtest.Text(draft + "</think>\n\n" + react)}, told{"", draft + "add", add}},
+		{"end alone, known, prose", "qwen3:8b", JSON, []llmtest.Step{llmtest.Text(plain + "</think>\n\nIt is 2.")}, told{"It is 2.", plain, nil}},
+		{"no thinking, known", "qwen3:8b", JSON, []llmtest.Step{llmtest.Text("It is 2.\n"), llmtest.Text(sum)}, told{"It is 2.", "", add}},
+		{"a field", "qwen3:8b", JSON, []llmtest.Step{llmtest.Reasoning(plain), llmtest.Text(sum)}, told{"", plain, add}},
+		{"prose of the tag", "m", JSON, []llmtest.Step{llmtest.Text("Its end is written so:\n</think>\nand nothing else.")}, told{"Its end is written so:\n</think>\nand nothing else.", "", nil}},
+		{"prose of the tag", "m", ReAct, []llmtest.Step{llmtest.Text("Final Answer: it is written\n</think>\nor so.")}, told{"it is written\n</think>\nor so.", "", nil}},
+		{"answer of the tag", "qwen3:8b", JSON, []llmtest.Step{llmtest.Text(`{"action":"final","final_answer":"so:\n</think>\n{}"}`)}, told{"so:\n</think>\n{}", "", nil}},
+	} {
+		t.Run(string(c.form)+"/"+c.name, func(t *testing.T) {
+			srv := llmtest.NewServer()
+			defer srv.Close()
+			inner := openai.New(openai.Config{BaseURL: srv.URL()})
+			defer inner.Close()
+			srv.Push(llmtest.Stream(append(c.steps, llmtest.Finish("stop"), llmtest.DoneMark())...))
+			r, err := llm.Collect(New(inner, c.form).Stream(t.Context(), llm.Request{Model: c.model, Tools: tools(), Messages: []llm.Message{{Role: llm.RoleUser, Content: "1+1?"}}}))
+			got := told{r.Text, r.Reasoning, nil}
+			for _, call := range r.ToolCalls {
+				got.Calls = append(got.Calls, call.Name+" "+call.Arguments)
+			}
+			if d := cmp.Diff(c.want, got); d != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, d)
+			}
+		})
+	}
+}
+
 // TestSplitAnywhere: the same text gives the same reply, wherever it was cut into deltas, within characters too.
 func TestSplitAnywhere(t *testing.T) {
 	texts := corpus()

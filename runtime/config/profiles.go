@@ -91,6 +91,8 @@ const sampleProfiles = `
 # call_ids = "any"                             # or alnum9
 # protocol = "native"                          # how it calls tools: or as text, json or react
 # text_calls = "tell"                          # or parse: run calls that the server left in the text
+# think_tags = true                            # or false: a reply that begins with <think> is text like any other
+# may_think = false                            # or true: a reply may begin with reasoning without a tag; a </think> behind a line ends it
 # starts_thinking = false                      # or true: replies begin with reasoning that only </think> ends
 # context_tokens = 32768                       # the model's window
 # headers = { X-Gateway-Key = "..." }          # sent with each request; never shown
