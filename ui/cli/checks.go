@@ -21,11 +21,11 @@ type expectations struct {
 	noOpenTodo           bool
 }
 
-func (e *expectations) flags(f *pflag.FlagSet) {
-	f.StringVar(&e.schema, "expect-schema", "", "the answer has to be JSON that satisfies the JSON schema in this file")
-	f.StringVar(&e.regexp, "expect-regexp", "", "the answer has to match this regular expression somewhere")
-	f.StringVar(&e.tool, "expect-tool", "", "this tool has to succeed before the answer")
-	f.BoolVar(&e.noOpenTodo, "expect-no-open-todo", false, "no todo of the session may be open at the end")
+func (c *command) expectFlags(e *expectations, f *pflag.FlagSet) {
+	f.StringVar(&e.schema, "expect-schema", "", c.T("the answer has to be JSON that satisfies the JSON schema in this file"))
+	f.StringVar(&e.regexp, "expect-regexp", "", c.T("the answer has to match this regular expression somewhere"))
+	f.StringVar(&e.tool, "expect-tool", "", c.T("this tool has to succeed before the answer"))
+	f.BoolVar(&e.noOpenTodo, "expect-no-open-todo", false, c.T("no todo of the session may be open at the end"))
 }
 
 // checks makes the checks of the flags; nil when there are none.

@@ -188,6 +188,7 @@ type Program struct {
 func (p Program) Execute(ctx context.Context, proc Process) (code int) {
 	c := &command{prog: p, proc: proc, out: newOutput(proc.Stdout), err: newOutput(proc.Stderr)}
 	c.lang = c.language()
+	c.out.lang, c.err.lang = c.lang, c.lang
 	ctx, cancel := p.Clock.WithCancel(ctx)
 	defer cancel()
 	c.stop = newStopper(cancel)

@@ -709,7 +709,7 @@ func TestDoctor(t *testing.T) {
 	b.proc.Columns, b.proc.Rows, b.proc.Out = 120, 40, Terminal
 	got := b.run("doctor")
 	for _, want := range []string{
-		"version  v1", "configuration  none: no home", "data           /w/data/sessions.db   5 KB", "trace          /w/data/traces.jsonl", "log            /w/data/vitrine.log",
+		"version   v1", "configuration  none: no home", "data           /w/data/sessions.db   5 KB", "trace          /w/data/traces.jsonl", "log            /w/data/vitrine.log",
 		"state  version 1", "gpt-4o-mini", "https://api.openai.com/v1", "set, 25 characters", "120 x 40", "AGENT_MAX_TOOL_ITER is set and is none of ours; did you mean AGENT_MAX_TOOL_ITERS?",
 		"environment LLM_RETRIES", "profile   generic (nothing fits better)", "price     unknown",
 	} {

@@ -113,9 +113,9 @@ func tellPanic(clk clock.Clock, out *output, path string, v any, stack []byte) {
 		path = filepath.Join(os.TempDir(), "vitrine.log")
 		err = rotate.AppendLog(clk, path, text)
 	}
-	where := "the stack is in " + path
+	where := out.lang.T("the stack is in %s", path)
 	if err != nil {
-		where = "the stack could not be logged: " + err.Error()
+		where = out.lang.T("the stack could not be logged: %s", out.lang.Tell(err.Error()))
 	}
 	out.line("vitrine: the program failed inside: %v; %s; what was stored is safe", v, where)
 }

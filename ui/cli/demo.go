@@ -17,6 +17,7 @@ import (
 	"vitrine/assets"
 	"vitrine/ui/demo"
 	"vitrine/ui/record"
+	"vitrine/ui/words"
 )
 
 // demoOptions are the flags of `vitrine demo`.
@@ -32,7 +33,7 @@ type demoOptions struct {
 // firstDemo is played when none is named.
 const firstDemo = "acceptance"
 
-const demoHelp = `Play a demo: a script that types, waits and asserts, against the program itself. Without a name it is acceptance.
+const longDemo words.Text = `Play a demo: a script that types, waits and asserts, against the program itself. Without a name it is acceptance.
 
 It plays in the terminal at the pace of a person; --check only asserts, as fast as it goes; --record writes what a terminal would
 show, as asciicast (.cast), GIF (.gif), SVG (.svg) or the screens of all expects as text (.txt), and may be given several times.
@@ -41,7 +42,7 @@ Data goes to a temporary folder, and no key is used unless the script says live.
 func (c *command) demoCommand(o *options) *cobra.Command {
 	d := &demoOptions{}
 	cmd := &cobra.Command{
-		Use: "demo [NAME|FILE]", Short: "Play, check and record demo scripts", Long: demoHelp,
+		Use: "demo [NAME|FILE]", Short: c.T("Play, check and record demo scripts"), Long: c.T(longDemo),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return &UsageError{What: "one demo at a time", Do: "vitrine demo --list names the built-in ones"}
@@ -60,12 +61,12 @@ func (c *command) demoCommand(o *options) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&d.list, "list", false, "list the built-in demos")
-	f.BoolVar(&d.check, "check", false, "only assert; nothing is shown but what fails")
-	f.StringArrayVar(&d.records, "record", nil, "write a recording: FILE.cast, .gif, .svg or .txt")
-	f.Float64Var(&d.speed, "speed", 1, "how much faster than a person, 0.1 to 100")
-	f.DurationVar(&d.idle, "idle", 0, "the longest pause, such as 2s (default: as the script has it)")
-	d.look(f)
+	f.BoolVar(&d.list, "list", false, c.T("list the built-in demos"))
+	f.BoolVar(&d.check, "check", false, c.T("only assert; nothing is shown but what fails"))
+	f.StringArrayVar(&d.records, "record", nil, c.T("write a recording: FILE.cast, .gif, .svg or .txt"))
+	f.Float64Var(&d.speed, "speed", 1, c.T("how much faster than a person, 0.1 to 100"))
+	f.DurationVar(&d.idle, "idle", 0, c.T("the longest pause, such as 2s (default: as the script has it)"))
+	d.look(c, f)
 	return cmd
 }
 

@@ -18,9 +18,10 @@ import (
 )
 
 // look registers how recordings look.
-func (d *demoOptions) look(f *pflag.FlagSet) {
-	f.StringVar(&d.theme, "theme", "dark", "the colours of a recording: dark or light")
-	f.BoolVar(&d.noFrame, "no-frame", false, "no window around a picture")
+func (d *demoOptions) look(c *command, f *pflag.FlagSet) {
+	f.StringVar(&d.theme, "theme", "dark", c.T("the colours of a recording: dark (the default) or light"))
+	f.Lookup("theme").DefValue = ""
+	f.BoolVar(&d.noFrame, "no-frame", false, c.T("no window around a picture"))
 }
 
 // lookOf is what the flags say of it; progress and warnings go to standard error.

@@ -234,7 +234,7 @@ func (c *command) finish(err error) int {
 	}
 	if err != nil {
 		for _, line := range describe(err) {
-			c.err.line("vitrine: %s", line)
+			c.err.line("vitrine: %s", c.lang.Tell(line))
 		}
 	}
 	return code

@@ -13,14 +13,17 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/ui/export"
+	"vitrine/ui/words"
 )
+
+const longExport words.Text = `Write a session with all its messages, folded ones too, as Markdown, JSON or one HTML file that needs nothing else:
+to standard output, or to a file that does not exist yet.`
 
 func (c *command) exportCommand(o *options) *cobra.Command {
 	var format, output string
 	cmd := &cobra.Command{
-		Use: "export ID", Short: "Write a session as Markdown, JSON or HTML", Args: oneID,
-		Long: "Write a session with all its messages, folded ones too, as Markdown, JSON or one HTML file that needs nothing else:\n" +
-			"to standard output, or to a file that does not exist yet.",
+		Use: "export ID", Short: c.T("Write a session as Markdown, JSON or HTML"), Args: oneID,
+		Long: c.T(longExport),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format == "" {
 				format = filepath.Ext(output)
@@ -32,8 +35,8 @@ func (c *command) exportCommand(o *options) *cobra.Command {
 			return c.exportSession(cmd.Context(), o, args[0], f, output)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "", "md, json or html (default: by the file's name, else md)")
-	cmd.Flags().StringVar(&output, "output", "", "the file to write")
+	cmd.Flags().StringVar(&format, "format", "", c.T("md, json or html (default: by the file's name, else md)"))
+	cmd.Flags().StringVar(&output, "output", "", c.T("the file to write"))
 	return cmd
 }
 

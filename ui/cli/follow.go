@@ -13,6 +13,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/paint"
+	"vitrine/ui/words"
 )
 
 // followBuffer is how many events may wait; a run without a screen has few besides deltas.
@@ -173,7 +174,7 @@ func (f *follower) take(ev trace.Event) error {
 func (f *follower) aside(ev trace.Event) {
 	switch d := ev.Data.(type) {
 	case trace.ErrorData:
-		f.c.err.line("vitrine: %s", describeEvent(d))
+		f.c.err.line("vitrine: %s", f.c.lang.Tell(describeEvent(d)))
 	case trace.RunEndData:
 		// After a run that the model failed the queue stands still: ours would never come.
 		if ev.RunID == f.current && f.runID == "" && runtime.State(d.State) == runtime.StateFailed {
@@ -194,10 +195,10 @@ func (f *follower) ours(ev trace.Event) {
 		}
 	case trace.ToolResultData:
 		if f.plain != nil {
-			f.c.out.line("%s: %s", d.Tool, resultWord(d))
+			f.c.out.line("%s: %s", d.Tool, f.resultWord(d))
 			return
 		}
-		f.progress("%s   %s", d.Tool, resultWord(d))
+		f.progress("%s   %s", d.Tool, f.resultWord(d))
 	case trace.ApprovalData:
 		if d.Phase == "asked" && !f.asked[d.ID] {
 			f.asked[d.ID] = true
@@ -209,16 +210,16 @@ func (f *follower) ours(ev trace.Event) {
 			f.c.err.line("vitrine: vitrine run%s --session %s --approve %s | --deny %s", asUser(f.user), f.id, d.ID, d.ID)
 		}
 	case trace.RetryData:
-		what := d.Text()
+		what := f.c.lang.Tell(d.Text())
 		if d.Tool != "" {
 			what = d.Tool + ": " + what
 		}
-		f.c.err.line("vitrine: %s; %s", what, waitText(d))
+		f.c.err.line("vitrine: %s; %s", what, f.waitText(d))
 	case trace.ErrorData:
 		f.told = f.told || d.Code != "saved"
-		f.c.err.line("vitrine: %s", describeEvent(d))
+		f.c.err.line("vitrine: %s", f.c.lang.Tell(describeEvent(d)))
 	case trace.NoticeData:
-		f.c.err.line("vitrine: %s", describeEvent(trace.ErrorData{Message: d.Message, Why: d.Why, Todo: d.Todo}))
+		f.c.err.line("vitrine: %s", f.c.lang.Tell(describeEvent(trace.ErrorData{Message: d.Message, Why: d.Why, Todo: d.Todo})))
 	case trace.StateData:
 		f.state(d)
 	case trace.RunEndData:
@@ -278,22 +279,22 @@ func (f *follower) answer(state runtime.State) {
 }
 
 // progress tells a person who waits what is going on.
-func (f *follower) progress(format string, args ...any) {
+func (f *follower) progress(format words.Text, args ...any) {
 	if f.c.proc.Err == Terminal && !f.json {
 		f.c.err.line(format, args...)
 	}
 }
 
-func resultWord(d trace.ToolResultData) string {
+func (f *follower) resultWord(d trace.ToolResultData) string {
 	switch {
 	case d.Summary != "":
-		return d.Summary
+		return f.c.lang.Tell(d.Summary)
 	case d.OK:
-		return "done"
+		return f.c.T("done")
 	case d.Code != "":
-		return d.Code
+		return f.c.lang.Tell(d.Code)
 	}
-	return d.Status
+	return f.c.lang.Tell(d.Status)
 }
 
 // cleanKeepTabs is paint.Clean for text that goes to files and pipes too: a tab in it means a tab.
@@ -322,15 +323,15 @@ func firstLine(s string) string {
 }
 
 // waitText says what a wait is for. A shared one has no attempt of its own that failed: that was told when it did.
-func waitText(d trace.RetryData) string {
-	after := fmt.Sprintf("%.1f s", float64(d.WaitMS)/1000)
+func (f *follower) waitText(d trace.RetryData) string {
+	after := f.c.T("%.1f s", float64(d.WaitMS)/1000)
 	switch {
 	case d.Shared && d.WaitMS <= 0:
-		return "others go first"
+		return f.c.T("others go first")
 	case d.Shared && d.Attempt > 0:
-		return fmt.Sprintf("attempt %d of %d in %s", d.Attempt+1, d.Max, after)
+		return f.c.T("attempt %d of %d in %s", d.Attempt+1, d.Max, after)
 	case d.Attempt == 0: // nothing was sent yet
-		return "waiting for " + after
+		return f.c.T("waiting for %s", after)
 	}
-	return fmt.Sprintf("attempt %d of %d failed, again in %s", d.Attempt, d.Max, after)
+	return f.c.T("attempt %d of %d failed, again in %s", d.Attempt, d.Max, after)
 }

@@ -63,7 +63,7 @@ func (c *command) readInput(ctx context.Context) (string, error) {
 // confirm asks a question that only a person can answer.
 func (c *command) confirm(ctx context.Context, question string) (bool, error) {
 	if c.proc.In != Terminal {
-		return false, &UsageError{What: question + " There is no terminal to ask", Do: "--yes answers it"}
+		return false, &UsageError{What: c.T("%s There is no terminal to ask", question), Do: "--yes answers it"}
 	}
 	c.err.raw(question + " [y/N] ")
 	line, err := c.readLine(ctx)

@@ -10,6 +10,7 @@ import (
 	"vitrine/llm"
 	"vitrine/runtime/config"
 	"vitrine/trace"
+	"vitrine/ui/words"
 )
 
 // Offer is which models can be had.
@@ -36,16 +37,16 @@ type ModelLine struct {
 	Current bool   `json:"current,omitempty"`
 }
 
-const longModels = `List the models that the endpoint offers and, below them, those of a running Ollama, llama.cpp or LM Studio on this machine.
+const longModels words.Text = `List the models that the endpoint offers and, below them, those of a running Ollama, llama.cpp or LM Studio on this machine.
 The one that new sessions use is marked. --model NAME, or MODEL, takes another one; nothing on this machine is used unless it is
 named, like local:ollama/llama3.2 (where no endpoint is set ollama/llama3.2 will do). In a session /model changes it.`
 
 func (c *command) modelsCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "models", Short: "List the models that can be used", Long: longModels, Args: noArgs,
+		Use: "models", Short: c.T("List the models that can be used"), Long: c.T(longModels), Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.models(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	cmd.Flags().BoolVar(&o.json, "json", false, c.T("print JSON lines"))
 	return cmd
 }
 
@@ -56,7 +57,7 @@ func (c *command) models(ctx context.Context, o *options) error {
 	}
 	offer := c.prog.Models(ctx, cfg)
 	lines := ModelLines(cfg, offer)
-	rows := [][]string{{"", "MODEL", "CONTEXT", "AT"}}
+	rows := [][]string{c.heads("", "MODEL", "CONTEXT", "AT")}
 	for _, l := range lines {
 		if o.json {
 			if err := c.jsonLine(l); err != nil {
@@ -71,7 +72,7 @@ func (c *command) models(ctx context.Context, o *options) error {
 		if l.Context != nil {
 			size = trace.FormatTokens(*l.Context)
 		}
-		rows = append(rows, []string{mark, l.Model, size, l.At})
+		rows = append(rows, []string{mark, l.Model, size, c.lang.Tell(l.At)})
 	}
 	if !o.json {
 		c.out.table(rows)

@@ -2,18 +2,20 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"syscall"
 
 	"vitrine/ui/paint"
+	"vitrine/ui/words"
 )
 
 // output writes for people and for programs, and remembers the first failure: nothing is written after it.
 type output struct {
 	w   io.Writer
 	err error
+	// lang is what lines are written in.
+	lang words.Lang
 }
 
 func newOutput(w io.Writer) *output { return &output{w: w} }
@@ -31,9 +33,9 @@ func (o *output) raw(s string) {
 // text writes s without control sequences, on as many lines as it has, and a line end.
 func (o *output) text(s string) { o.raw(paint.Clean(s) + "\n") }
 
-// line writes one line, whatever the arguments hold.
-func (o *output) line(format string, args ...any) {
-	o.raw(paint.CleanLine(fmt.Sprintf(format, args...)) + "\n")
+// line writes one line in the language of the command, whatever the arguments hold.
+func (o *output) line(format words.Text, args ...any) {
+	o.raw(paint.CleanLine(o.lang.T(format, args...)) + "\n")
 }
 
 // gone says that the reader has closed its end: its choice, and no failure.

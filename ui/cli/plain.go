@@ -12,10 +12,11 @@ import (
 	"vitrine/runtime/clock"
 	"vitrine/trace"
 	"vitrine/ui/paint"
+	"vitrine/ui/words"
 )
 
 // plainHelp is what /help prints.
-const plainHelp = `A line is a message. A line that ends with \ goes on in the next.
+const plainHelp words.Text = `A line is a message. A line that ends with \ goes on in the next.
 /model NAME changes the model, /quit or the end of the input leaves. Ctrl+C stops a turn and leaves.
 When a call waits for your word: y once, a always in this session, n no, n REASON no and why.`
 
@@ -117,9 +118,9 @@ func (p *plainChat) chat(ctx context.Context) error {
 func (p *plainChat) message() (string, error) {
 	var all []string
 	for {
-		prompt := "You: "
+		prompt := p.c.T("You: ")
 		if len(all) > 0 {
-			prompt = "more: "
+			prompt = p.c.T("more: ")
 		}
 		line, err := p.next(prompt)
 		if err != nil {
@@ -182,7 +183,7 @@ func (p *plainChat) command(ctx context.Context, line string) error {
 		p.lines.Close()
 		return io.EOF
 	case "/help":
-		p.c.out.line("%s", plainHelp)
+		p.c.out.raw(p.c.T(plainHelp) + "\n")
 	case "/model":
 		arg = strings.TrimSpace(arg)
 		if arg == "" {
@@ -190,7 +191,7 @@ func (p *plainChat) command(ctx context.Context, line string) error {
 			return nil
 		}
 		if err := p.app.Agent.Set(ctx, p.id, runtime.Setting{Model: &arg}); err != nil {
-			p.c.out.line("The model stays: %s", strings.Join(describe(err), " "))
+			p.c.out.line("The model stays: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
 			return nil
 		}
 		p.c.out.line("Model %s from the next turn on.", arg)
@@ -206,7 +207,7 @@ func (p *plainChat) ask(ctx context.Context, text string) error {
 	defer f.close()
 	f.plain, f.user = p, p.o.user
 	if err := p.app.Agent.Submit(ctx, p.id, strings.TrimPrefix(text, " ")); err != nil {
-		p.c.out.line("Not sent: %s", strings.Join(describe(err), " "))
+		p.c.out.line("Not sent: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
 		return nil
 	}
 	p.turn++
@@ -216,7 +217,7 @@ func (p *plainChat) ask(ctx context.Context, text string) error {
 		return errInterrupted
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		p.c.out.line("The turn did not succeed: %s", strings.Join(describe(err), " "))
+		p.c.out.line("The turn did not succeed: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
 		return nil
 	}
 	return err
@@ -230,7 +231,7 @@ func (p *plainChat) question(ctx context.Context, d trace.ApprovalData) error {
 	}
 	p.setAside()
 	for {
-		line, err := p.read("y once, a always here, n no, or n and why: ")
+		line, err := p.read(p.c.T("y once, a always here, n no, or n and why: "))
 		if err != nil {
 			p.app.Agent.Cancel(p.id)
 			return err
@@ -241,7 +242,7 @@ func (p *plainChat) question(ctx context.Context, d trace.ApprovalData) error {
 			continue
 		}
 		if err := p.app.Agent.Set(ctx, p.id, runtime.Setting{Decide: []runtime.Decision{answer}}); err != nil {
-			p.c.out.line("The word was not taken: %s", strings.Join(describe(err), " "))
+			p.c.out.line("The word was not taken: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
 		}
 		return nil
 	}

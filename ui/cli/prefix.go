@@ -26,7 +26,7 @@ type prefixLine struct {
 
 // printPrefix prints request by request how much of it stood in the one before, and what broke that.
 func (c *command) printPrefix(ctx context.Context, app *App, t target, asJSON bool) error {
-	rows := [][]string{{"REQUEST", "TURN", "STEP", "SENT", "REPEATED", "", "CACHED", "WHAT BROKE IT"}}
+	rows := [][]string{c.heads("REQUEST", "TURN", "STEP", "SENT", "REPEATED", "", "CACHED", "WHAT BROKE IT")}
 	n, same, all := 0, 0, 0
 	breaks := map[string]int{}
 	err := c.eachEvent(ctx, app, t, func(ev trace.Event) error {
@@ -46,7 +46,7 @@ func (c *command) printPrefix(ctx context.Context, app *App, t target, asJSON bo
 			breaks[d.PrefixBreak]++
 		}
 		rows = append(rows, []string{strconv.Itoa(n), strconv.Itoa(ev.Turn), strconv.Itoa(ev.Step), byteSize(d.PromptBytes), byteSize(d.PrefixBytes),
-			percent(d.PrefixBytes, d.PromptBytes), cachedWord(d.CachedTokens), brokeWord(d)})
+			percent(d.PrefixBytes, d.PromptBytes), cachedWord(d.CachedTokens), c.brokeWord(d)})
 		return nil
 	})
 	if err != nil || asJSON {
@@ -58,16 +58,13 @@ func (c *command) printPrefix(ctx context.Context, app *App, t target, asJSON bo
 		return nil
 	}
 	c.out.table(rows)
-	c.out.line("%s", prefixSum(n, same, all, breaks))
+	c.out.line("%s", c.prefixSum(n, same, all, breaks))
 	return nil
 }
 
 // prefixSum is the last line. all leaves out a first request, which has none before it.
-func prefixSum(n, same, all int, breaks map[string]int) string {
-	requests := "1 request"
-	if n != 1 {
-		requests = strconv.Itoa(n) + " requests"
-	}
+func (c *command) prefixSum(n, same, all int, breaks map[string]int) string {
+	requests := c.lang.N(n, "%d request", "%d requests", n)
 	if all == 0 {
 		return requests
 	}
@@ -82,13 +79,13 @@ func prefixSum(n, same, all int, breaks map[string]int) string {
 		return strings.Compare(a, b)
 	})
 	for i, cause := range causes {
-		causes[i] = fmt.Sprintf("%s %d", cause, breaks[cause])
+		causes[i] = fmt.Sprintf("%s %d", c.lang.Tell(cause), breaks[cause])
 	}
-	broke := "nothing broke it"
+	broke := c.T("nothing broke it")
 	if len(causes) > 0 {
-		broke = "broken by " + strings.Join(causes, ", ")
+		broke = c.T("broken by %s", strings.Join(causes, c.T(", ##between facts")))
 	}
-	return fmt.Sprintf("%s; %s of %s repeated the request before; %s", requests, percent(same, all), byteSize(all), broke)
+	return c.T("%s; %s of %s repeated the request before; %s", requests, percent(same, all), byteSize(all), broke)
 }
 
 func percent(part, whole int) string {
@@ -119,14 +116,14 @@ func cachedWord(n *int) string {
 // firstSent says that nothing is known of a request before this one.
 func firstSent(d trace.LLMCallData) bool { return d.PrefixBreak == "" && d.PrefixBytes == 0 }
 
-func brokeWord(d trace.LLMCallData) string {
+func (c *command) brokeWord(d trace.LLMCallData) string {
 	switch {
 	case firstSent(d):
-		return "first request"
+		return c.T("first request")
 	case d.PrefixBreak == "":
 		return ""
 	case d.PrefixAt == 0:
-		return d.PrefixBreak
+		return c.lang.Tell(d.PrefixBreak)
 	}
-	return fmt.Sprintf("%s, at message %d", d.PrefixBreak, d.PrefixAt)
+	return c.T("%s, at message %d", c.lang.Tell(d.PrefixBreak), d.PrefixAt)
 }

@@ -41,10 +41,10 @@ func TestTracePrefix(t *testing.T) {
 	if got := b.run("trace", "--prefix", "none"); got.code != 0 || !strings.Contains(got.out, "no request") {
 		t.Errorf("%+v", got)
 	}
-	if s := prefixSum(1, 0, 0, nil); s != "1 request" {
+	if s := (&command{}).prefixSum(1, 0, 0, nil); s != "1 request" {
 		t.Error(s)
 	}
-	if s := prefixSum(2, 9, 10, nil); s != "2 requests; 90.0% of 10 B repeated the request before; nothing broke it" {
+	if s := (&command{}).prefixSum(2, 9, 10, nil); s != "2 requests; 90.0% of 10 B repeated the request before; nothing broke it" {
 		t.Error(s)
 	}
 	if percent(1, 0) != "0%" {

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"vitrine/runtime"
+	"vitrine/ui/words"
 )
 
 // oldestDays bounds --older-than; it is some two hundred years.
 const oldestDays = 80_000
 
-const longPrune = `Delete sessions that nobody needs any more, and give the space back to the disk.
+const longPrune words.Text = `Delete sessions that nobody needs any more, and give the space back to the disk.
 
 Those go that have not changed for the given days, those beyond the newest N, or with both flags those of which both is so.
 A session that a process holds, that is open as a tab or that has a star stays. The space is given back while no other process has the
@@ -39,7 +40,7 @@ type pruneOptions struct {
 func (c *command) pruneCommand(o *options) *cobra.Command {
 	p := pruneOptions{}
 	cmd := &cobra.Command{
-		Use: "prune", Short: "Delete old sessions and give their space back", Long: longPrune, Args: noArgs,
+		Use: "prune", Short: c.T("Delete old sessions and give their space back"), Long: c.T(longPrune), Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p.byAge, p.byCount = cmd.Flags().Changed("older-than"), cmd.Flags().Changed("keep")
 			if err := p.check(); err != nil {
@@ -49,10 +50,10 @@ func (c *command) pruneCommand(o *options) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&p.days, "older-than", 0, "delete what has not changed for this many `DAYS`")
-	f.IntVar(&p.keep, "keep", 0, "keep the newest `N`")
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
-	f.BoolVar(&o.json, "json", false, "print what went as a JSON object")
+	f.IntVar(&p.days, "older-than", 0, c.T("delete what has not changed for this many `DAYS`"))
+	f.IntVar(&p.keep, "keep", 0, c.T("keep the newest `N`"))
+	f.BoolVar(&o.yes, "yes", false, c.T("do not ask"))
+	f.BoolVar(&o.json, "json", false, c.T("print what went as a JSON object"))
 	return cmd
 }
 
@@ -118,7 +119,7 @@ func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err er
 	gone, used, starred := p.prunable(list, tabs.Sessions, c.prog.Clock.Now())
 	r.InUse, r.Starred = used, starred
 	if len(gone) > 0 && !o.yes {
-		ok, err := c.confirm(ctx, pruneQuestion(gone, cfg.User))
+		ok, err := c.confirm(ctx, c.pruneQuestion(gone, cfg.User))
 		if err != nil {
 			return err
 		}
@@ -128,7 +129,7 @@ func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err er
 		}
 	}
 	if r.Sessions, r.Messages, err = app.Prune(ctx, cfg.User, gone); err != nil {
-		c.err.line("%s deleted before it failed", were(r.Sessions, r.Messages))
+		c.err.line("%s before it failed", c.were(r.Sessions, r.Messages))
 		return err
 	}
 	space, err := app.Shrink(ctx)
@@ -141,7 +142,7 @@ func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err er
 }
 
 // pruneQuestion says what is about to go.
-func pruneQuestion(list []runtime.SessionInfo, user string) string {
+func (c *command) pruneQuestion(list []runtime.SessionInfo, user string) string {
 	var messages int64
 	open := 0
 	for _, s := range list {
@@ -150,21 +151,21 @@ func pruneQuestion(list []runtime.SessionInfo, user string) string {
 			open++
 		}
 	}
-	q := fmt.Sprintf("Delete %s (%s) of %s for good?", count(int64(len(list)), "session"), count(messages, "message"), user)
+	q := c.T("Delete %s (%s) of %s for good?", c.sessions(len(list)), c.messages(messages), user)
 	if open > 0 {
-		q += fmt.Sprintf(" %s in the middle of a turn that could be resumed.", stand(open, len(list)))
+		q += " " + c.stand(open, len(list))
 	}
 	return q
 }
 
-func stand(n, of int) string {
+func (c *command) stand(n, of int) string {
 	switch {
 	case of == 1:
-		return "It stands"
+		return c.T("It stands in the middle of a turn that could be resumed.")
 	case n == 1:
-		return "1 of them stands"
+		return c.T("1 of them stands in the middle of a turn that could be resumed.")
 	}
-	return fmt.Sprintf("%d of them stand", n)
+	return c.T("%d of them stand in the middle of a turn that could be resumed.", n)
 }
 
 func (c *command) tellPruned(o *options, user string, r pruned) error {
@@ -173,48 +174,38 @@ func (c *command) tellPruned(o *options, user string, r pruned) error {
 	}
 	var parts []string
 	if r.Sessions == 0 {
-		parts = append(parts, "no session of "+user+" was to be deleted")
+		parts = append(parts, c.T("no session of %s was to be deleted", user))
 	} else {
-		parts = append(parts, were(r.Sessions, r.Messages)+" deleted")
+		parts = append(parts, c.were(r.Sessions, r.Messages))
 	}
 	if r.InUse > 0 {
-		stay := "stay"
-		if r.InUse == 1 {
-			stay = "stays"
-		}
-		parts = append(parts, fmt.Sprintf("%s %s, in use by a process or a tab", count(int64(r.InUse), "more session"), stay))
+		parts = append(parts, c.lang.N(r.InUse, "%d more session stays, in use by a process or a tab", "%d more sessions stay, in use by a process or a tab", r.InUse))
 	}
 	if r.Starred > 0 {
-		parts = append(parts, count(int64(r.Starred), "session")+" with a star left alone")
+		parts = append(parts, c.lang.N(r.Starred, "%d session with a star left alone", "%d sessions with a star left alone", r.Starred))
 	}
 	if r.Bytes > 0 {
-		parts = append(parts, "the database is "+bytesWord(r.Bytes)+" smaller")
+		parts = append(parts, c.T("the database is %s smaller", bytesWord(r.Bytes)))
 	}
 	if r.Why != "" {
-		parts = append(parts, bytesWord(r.FreeBytes)+" in the database are free and not given back: "+r.Why)
+		parts = append(parts, c.T("%s in the database are free and not given back: %s", bytesWord(r.FreeBytes), c.lang.Tell(r.Why)))
 	}
 	if r.Sessions > 0 {
-		parts = append(parts, "the trace file still tells of them")
+		parts = append(parts, c.T("the trace file still tells of them"))
 	}
-	c.out.line("%s", strings.Join(parts, "; "))
+	c.out.line("%s", strings.Join(parts, c.T("; ##between sentences")))
 	return nil
 }
 
 // were says how many sessions it is about.
-func were(sessions int, messages int64) string {
-	verb := "are"
-	if sessions == 1 {
-		verb = "is"
-	}
-	return fmt.Sprintf("%s (%s) %s", count(int64(sessions), "session"), count(messages, "message"), verb)
+func (c *command) were(sessions int, messages int64) string {
+	return c.lang.N(sessions, "%s (%s) is deleted", "%s (%s) are deleted", c.sessions(sessions), c.messages(messages))
 }
 
-// count is a number with its noun.
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+func (c *command) sessions(n int) string { return c.lang.N(n, "%d session", "%d sessions", n) }
+
+func (c *command) messages(n int64) string {
+	return c.lang.N(int(min(n, 2)), "%d message", "%d messages", n)
 }
 
 // bytesWord is a size in KB, MB or GB. What is there is never 0.

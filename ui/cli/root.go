@@ -50,7 +50,7 @@ const (
 	rendererStock = "stock"
 )
 
-const longHelp = `Vitrine is an agent runtime you can see through, in a terminal.
+const longHelp words.Text = `Vitrine is an agent runtime you can see through, in a terminal.
 
 Without a command it opens the screen: chats in tabs, a live trace of every step, the session's todos.
 Without a key it answers with a built-in offline model; vitrine doctor shows what holds and how to change it.
@@ -74,8 +74,8 @@ func (c *command) root() *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{
 		Use:           "vitrine",
-		Short:         "An agent runtime you can see through, in a terminal",
-		Long:          longHelp,
+		Short:         c.T("An agent runtime you can see through, in a terminal"),
+		Long:          c.T(longHelp),
 		Version:       c.proc.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -91,21 +91,23 @@ func (c *command) root() *cobra.Command {
 	root.SetVersionTemplate("vitrine {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return o.check1(cmd) }
-	root.PersistentFlags().StringVar(&o.user, "user", "", "whose sessions these are (default: the login name)")
+	root.PersistentFlags().StringVar(&o.user, "user", "", c.T("whose sessions these are (default: the login name)"))
 	f := root.Flags()
-	f.StringVar(&o.session, "session", "", "open this session in front; it is made when it does not exist")
-	f.BoolVar(&o.goOn, "continue", false, "open the kept tabs and no other, even when another process holds them all")
-	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
-	f.BoolVar(&o.plain, "plain", false, "a transcript, line after line, in place of the screen: for screen readers and simple terminals")
-	f.StringVar(&o.renderer, "renderer", rendererOwn, "who paints the screen: own, or stock (Bubble Tea's) for a terminal that shows it wrong")
-	o.protocolFlag(f)
-	o.traffic.flags(f)
+	f.StringVar(&o.session, "session", "", c.T("open this session in front; it is made when it does not exist"))
+	f.BoolVar(&o.goOn, "continue", false, c.T("open the kept tabs and no other, even when another process holds them all"))
+	f.StringVar(&o.model, "model", "", c.T("the model to use; offline is the built-in one"))
+	f.BoolVar(&o.plain, "plain", false, c.T("a transcript, line after line, in place of the screen: for screen readers and simple terminals"))
+	f.StringVar(&o.renderer, "renderer", rendererOwn, c.T("who paints the screen: own (the default), or stock (Bubble Tea's) for a terminal that shows it wrong"))
+	f.Lookup("renderer").DefValue = "" // it is told in the text, in the language
+	c.protocolFlag(o, f)
+	c.trafficFlags(&o.traffic, f)
 	root.AddCommand(c.runCommand(o), c.sessionsCommand(o), c.traceCommand(o), c.modelsCommand(o), c.doctorCommand(o), c.demoCommand(o))
+	c.speakHelp(root)
 	return root
 }
 
-func (o *options) protocolFlag(f *pflag.FlagSet) {
-	f.StringVar(&o.protocol, "protocol", "", "how the model calls tools: native, or as text for models that cannot: json or react")
+func (c *command) protocolFlag(o *options, f *pflag.FlagSet) {
+	f.StringVar(&o.protocol, "protocol", "", c.T("how the model calls tools: native, or as text for models that cannot: json or react"))
 }
 
 // check1 refuses empty values: they are nearly always a variable that was meant to be set.

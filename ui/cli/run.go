@@ -11,9 +11,10 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/runtime/config"
+	"vitrine/ui/words"
 )
 
-const longRun = `Run one turn without the screen. The answer goes to standard output, everything else to standard error.
+const longRun words.Text = `Run one turn without the screen. The answer goes to standard output, everything else to standard error.
 
 The prompt is what stands behind the flags. Standard input is read for - and, when there is no prompt, if it is a pipe or a
 file; it is never waited for otherwise. Without --session a new session is made; its name stands on standard error.
@@ -40,8 +41,8 @@ const (
 func (c *command) runCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] PROMPT | -",
-		Short: "Run one turn without the screen",
-		Long:  longRun,
+		Short: c.T("Run one turn without the screen"),
+		Long:  c.T(longRun),
 		Example: `  vitrine run "what is (17+5)*3?"
   git diff | vitrine run -
   vitrine run --session notes --json "add a todo: submit the report"`,
@@ -59,17 +60,17 @@ func (c *command) runCommand(o *options) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.session, "session", "", "the session to go on with; it is made when it does not exist")
-	f.StringVar(&o.model, "model", "", "the model to use; offline is the built-in one")
-	o.protocolFlag(f)
-	o.traffic.flags(f)
-	f.BoolVar(&o.json, "json", false, "print events as JSON lines instead of the answer")
-	o.expect.flags(f)
-	f.StringVar(&o.resume, "resume", "", "go on with this interrupted run instead of starting one")
-	f.StringArrayVar(&o.approve, "approve", nil, "with --session or --resume: let this waiting call run, once")
-	f.StringArrayVar(&o.deny, "deny", nil, "with --session or --resume: do not let this waiting call run")
-	f.StringVar(&o.reason, "reason", "", "with --deny: what the model is told")
-	f.StringArrayVar(&o.outcomes, "outcome", nil, "with --resume: what became of a call, CALL=happened, CALL=not or CALL=again")
+	f.StringVar(&o.session, "session", "", c.T("the session to go on with; it is made when it does not exist"))
+	f.StringVar(&o.model, "model", "", c.T("the model to use; offline is the built-in one"))
+	c.protocolFlag(o, f)
+	c.trafficFlags(&o.traffic, f)
+	f.BoolVar(&o.json, "json", false, c.T("print events as JSON lines instead of the answer"))
+	c.expectFlags(&o.expect, f)
+	f.StringVar(&o.resume, "resume", "", c.T("go on with this interrupted run instead of starting one"))
+	f.StringArrayVar(&o.approve, "approve", nil, c.T("with --session or --resume: let this waiting call run, once"))
+	f.StringArrayVar(&o.deny, "deny", nil, c.T("with --session or --resume: do not let this waiting call run"))
+	f.StringVar(&o.reason, "reason", "", c.T("with --deny: what the model is told"))
+	f.StringArrayVar(&o.outcomes, "outcome", nil, c.T("with --resume: what became of a call, CALL=happened, CALL=not or CALL=again"))
 	return cmd
 }
 
@@ -122,7 +123,7 @@ func (c *command) run(ctx context.Context, o *options, args []string) (err error
 // notices tells of what came up on the way.
 func (c *command) notices(app *App) {
 	for _, n := range app.Notices() {
-		c.err.line("vitrine: %s", n)
+		c.err.line("vitrine: %s", c.lang.Tell(n))
 	}
 }
 
@@ -131,7 +132,7 @@ func (c *command) say(app *App, cfg config.Config) {
 	end := cfg.Endpoint()
 	switch {
 	case end.Warning != "":
-		c.err.line("vitrine: %s; the offline model answers by fixed rules", end.Warning)
+		c.err.line("vitrine: %s; the offline model answers by fixed rules", c.lang.Tell(end.Warning))
 	case end.Kind == config.Offline && !end.Chosen:
 		c.err.line("vitrine: the offline model answers by fixed rules; set OPENAI_API_KEY or OPENAI_BASE_URL to connect a model")
 	}

@@ -49,7 +49,7 @@ func (c *command) canDraw() error {
 // warn tells of a setting without effect.
 func (c *command) warn(cfg config.Config) {
 	if w := cfg.Endpoint().Warning; w != "" {
-		c.err.line("vitrine: %s", w)
+		c.err.line("vitrine: %s", c.lang.Tell(w))
 	}
 }
 

@@ -11,9 +11,10 @@ import (
 
 	"vitrine/llm"
 	"vitrine/runtime"
+	"vitrine/ui/words"
 )
 
-const longSearch = `Look for words in all that was said in your sessions, folded or not.
+const longSearch words.Text = `Look for words in all that was said in your sessions, folded or not.
 
 A message is found when it has all the words: in any case, with or without accents, by their beginnings; Chinese, Japanese and
 Korean by any part of a sentence. No sign means anything. The sessions that changed last come first.`
@@ -28,7 +29,7 @@ const (
 func (c *command) searchCommand(o *options) *cobra.Command {
 	limit := searchDefault
 	cmd := &cobra.Command{
-		Use: "search WORDS", Short: "Look for words in all sessions", Long: longSearch,
+		Use: "search WORDS", Short: c.T("Look for words in all sessions"), Long: c.T(longSearch),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if (runtime.Search{Text: strings.Join(args, " ")}).Query().Empty() {
 				return &UsageError{What: cmd.CommandPath() + " needs a word to look for: letters or digits"}
@@ -42,8 +43,8 @@ func (c *command) searchCommand(o *options) *cobra.Command {
 			return c.search(cmd.Context(), o, strings.Join(args, " "), limit)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
-	cmd.Flags().IntVar(&limit, "limit", searchDefault, "show at most `N` messages")
+	cmd.Flags().BoolVar(&o.json, "json", false, c.T("print JSON lines"))
+	cmd.Flags().IntVar(&limit, "limit", searchDefault, c.T("show at most `N` messages"))
 	return cmd
 }
 
@@ -74,15 +75,15 @@ func (c *command) search(ctx context.Context, o *options, text string, limit int
 			return fmt.Errorf("look for %q: %w", text, err)
 		}
 	}
-	rows := [][]string{{"SESSION", "TITLE", "TURN", "WHO", "WHEN", "TEXT"}}
+	rows := [][]string{c.heads("SESSION", "TITLE", "TURN", "WHO", "WHEN", "TEXT")}
 	for _, h := range found.Hits {
 		line, spans := q.Query().Excerpt(h.Text, excerptSize, "...")
 		if !o.json {
-			who := string(h.Kind)
+			who := c.lang.Tell(string(h.Kind))
 			if h.Tool != "" {
 				who = h.Tool
 			}
-			rows = append(rows, []string{h.SessionID, h.Title, strconv.Itoa(h.Turn), who, ago(c.prog.Clock.Now().Sub(h.At)), line})
+			rows = append(rows, []string{h.SessionID, h.Title, strconv.Itoa(h.Turn), who, c.ago(c.prog.Clock.Now().Sub(h.At)), line})
 			continue
 		}
 		hits := make([][2]int, 0, len(spans))
@@ -100,7 +101,7 @@ func (c *command) search(ctx context.Context, o *options, text string, limit int
 	default:
 		c.out.table(rows)
 		if left := found.Messages - int64(len(found.Hits)); left > 0 {
-			c.err.line("%s in %s, %d of them shown; --limit shows more", count(found.Messages, "message"), count(int64(found.Sessions), "session"), len(found.Hits))
+			c.err.line("%s in %s, %d of them shown; --limit shows more", c.messages(found.Messages), c.sessions(found.Sessions), len(found.Hits))
 		}
 	}
 	return nil

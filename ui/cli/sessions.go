@@ -18,6 +18,7 @@ import (
 	"vitrine/runtime/config"
 	"vitrine/trace"
 	"vitrine/ui/chat"
+	"vitrine/ui/words"
 )
 
 // pageSize is how many rows are read of the store at once.
@@ -27,23 +28,23 @@ func (c *command) sessionsCommand(o *options) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error { return c.listSessions(cmd.Context(), o) }
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, search, export, delete and prune sessions",
+		Short: c.T("List, show, search, export, delete and prune sessions"),
 		Args:  subcommandArgs,
 		RunE:  list,
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
-	sub := &cobra.Command{Use: "list", Short: "List the sessions, the newest first", Args: noArgs, RunE: list}
-	sub.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	cmd.Flags().BoolVar(&o.json, "json", false, c.T("print JSON lines"))
+	sub := &cobra.Command{Use: "list", Short: c.T("List the sessions, the newest first"), Args: noArgs, RunE: list}
+	sub.Flags().BoolVar(&o.json, "json", false, c.T("print JSON lines"))
 	show := &cobra.Command{
-		Use: "show ID", Short: "Print the messages of a session", Args: oneID,
+		Use: "show ID", Short: c.T("Print the messages of a session"), Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showSession(cmd.Context(), o, args[0]) },
 	}
-	show.Flags().BoolVar(&o.json, "json", false, "print JSON lines")
+	show.Flags().BoolVar(&o.json, "json", false, c.T("print JSON lines"))
 	del := &cobra.Command{
-		Use: "delete ID", Short: "Delete a session with all that belongs to it", Args: oneID,
+		Use: "delete ID", Short: c.T("Delete a session with all that belongs to it"), Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.deleteSession(cmd.Context(), o, args[0]) },
 	}
-	del.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	del.Flags().BoolVar(&o.yes, "yes", false, c.T("do not ask"))
 	cmd.AddCommand(sub, show, c.searchCommand(o), c.exportCommand(o), del, c.pruneCommand(o))
 	return cmd
 }
@@ -140,10 +141,10 @@ func (c *command) listSessions(ctx context.Context, o *options) (err error) {
 		c.err.line("%s has no sessions in %s", cfg.User, cfg.DBPath)
 		return nil
 	}
-	rows := [][]string{{"SESSION", "TITLE", "TURNS", "MESSAGES", "STATE", "CHANGED", "IN", "CACHED", "OUT", "REASONING", "COST"}}
+	rows := [][]string{c.heads("SESSION", "TITLE", "TURNS", "MESSAGES", "STATE", "CHANGED", "IN", "CACHED", "OUT", "REASONING", "COST")}
 	now := c.prog.Clock.Now()
 	for i, s := range list {
-		rows = append(rows, append([]string{s.ID, starredTitle(s), strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), stateWord(s), ago(now.Sub(s.UpdatedAt))},
+		rows = append(rows, append([]string{s.ID, starredTitle(s), strconv.Itoa(s.TurnCount), strconv.FormatInt(s.Messages, 10), c.stateWord(s), c.ago(now.Sub(s.UpdatedAt))},
 			usedWords(used[i])...))
 	}
 	c.out.table(rows)
@@ -160,6 +161,15 @@ func starredTitle(s runtime.SessionInfo) string {
 
 // runsBound is how many runs of a session are counted.
 const runsBound = 100_000
+
+// heads are the heads of a table's columns.
+func (c *command) heads(names ...words.Text) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = c.T(n)
+	}
+	return out
+}
 
 // usedBy is what all runs of a session used.
 func usedBy(ctx context.Context, lib runtime.Library, session string) (sum runtime.RunUsage, err error) {
@@ -195,36 +205,36 @@ func usedWords(u runtime.RunUsage) []string {
 }
 
 // stateWord says in a word or two where a session stands.
-func stateWord(s runtime.SessionInfo) string {
+func (c *command) stateWord(s runtime.SessionInfo) string {
 	state := runtime.State(s.RunState)
 	switch {
 	case s.HeldBy != 0 && !s.Own:
-		return "in process " + strconv.Itoa(s.HeldBy)
+		return c.T("in process %d", s.HeldBy)
 	case s.RunState == "":
-		return "empty"
+		return c.T("empty")
 	case s.Waits, state == runtime.StateWaitingApproval:
-		return "needs you"
+		return c.T("needs you")
 	case state == runtime.StateSucceeded:
-		return "done"
+		return c.T("done")
 	case state.Terminal() && s.RunReason != "":
-		return s.RunState + ": " + s.RunReason
+		return c.lang.Tell(s.RunState + ": " + s.RunReason)
 	case state.Terminal():
-		return s.RunState
+		return c.lang.Tell(s.RunState)
 	}
-	return "interrupted"
+	return c.T("interrupted")
 }
 
 // ago is a duration in one unit.
-func ago(d time.Duration) string {
+func (c *command) ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return "now"
+		return c.T("now")
 	case d < time.Hour:
-		return fmt.Sprintf("%d m ago", d/time.Minute)
+		return c.T("%d m ago", d/time.Minute)
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
+		return c.T("%d h ago", d/time.Hour)
 	}
-	return fmt.Sprintf("%d d ago", d/(24*time.Hour))
+	return c.T("%d d ago", d/(24*time.Hour))
 }
 
 // find gives the session with the id; it must be the user's.
@@ -279,11 +289,8 @@ func (c *command) showSession(ctx context.Context, o *options, id string) (err e
 		return err
 	}
 	if !o.json {
-		turns := "1 turn"
-		if info.TurnCount != 1 {
-			turns = strconv.Itoa(info.TurnCount) + " turns"
-		}
-		c.out.line("%s   %s   %s   %s", info.ID, info.Title, turns, stateWord(info))
+		turns := c.lang.N(info.TurnCount, "%d turn", "%d turns", info.TurnCount)
+		c.out.line("%s   %s   %s   %s", info.ID, info.Title, turns, c.stateWord(info))
 	}
 	return c.eachMessage(ctx, app, id, func(m runtime.MessageRow) error {
 		if o.json {
@@ -327,15 +334,15 @@ func (c *command) eachMessage(ctx context.Context, app *App, id string, f func(r
 
 // printMessage writes one message for people: who, then the text two cells in.
 func (c *command) printMessage(m runtime.MessageRow) {
-	who := string(m.Kind)
+	who := c.lang.Tell(string(m.Kind))
 	if m.ToolName != "" {
 		who += " " + m.ToolName
 	}
 	switch {
 	case m.Partial:
-		who += "   cut"
+		who += "   " + c.T("cut")
 	case m.Fixed:
-		who += "   by the program"
+		who += "   " + c.T("by the program")
 	}
 	c.out.raw("\n")
 	c.out.line("%d   %s   %s", m.N, who, m.CreatedAt.UTC().Format("2006-01-02 15:04:05"))
@@ -372,7 +379,7 @@ func (c *command) deleteSession(ctx context.Context, o *options, id string) (err
 		return err
 	}
 	if !o.yes {
-		ok, err := c.confirm(ctx, fmt.Sprintf("Delete session %s (%s) for good?", info.ID, sizeWord(info)))
+		ok, err := c.confirm(ctx, c.T("Delete session %s (%s) for good?", info.ID, c.sizeWord(info)))
 		if err != nil {
 			return err
 		}
@@ -389,15 +396,12 @@ func (c *command) deleteSession(ctx context.Context, o *options, id string) (err
 }
 
 // sizeWord says what a session holds: its title, if it has one, and how many messages.
-func sizeWord(info runtime.SessionInfo) string {
-	count := "1 message"
-	if info.Messages != 1 {
-		count = strconv.FormatInt(info.Messages, 10) + " messages"
-	}
+func (c *command) sizeWord(info runtime.SessionInfo) string {
+	count := c.lang.N(int(info.Messages), "%d message", "%d messages", info.Messages)
 	if info.Title == "" {
 		return count
 	}
-	return info.Title + ", " + count
+	return info.Title + c.T(", ##between facts") + count
 }
 
 // jsonLine prints one object as a line. Strings hold no control characters in JSON but for those above U+007E, which are

@@ -10,12 +10,13 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/config"
 	"vitrine/trace"
+	"vitrine/ui/words"
 )
 
 // traceRuns bounds how many runs of a session are searched.
 const traceRuns = 100_000
 
-const longTrace = `Print what a run did, from the store: as a tree of steps, model calls and tools, or with --json as the stored events, one
+const longTrace words.Text = `Print what a run did, from the store: as a tree of steps, model calls and tools, or with --json as the stored events, one
 JSON object a line.
 
 The argument is a session (all its runs), or a run or the beginning of its id. Without one it is the last run of the session
@@ -24,8 +25,8 @@ that changed last. With --prefix each request of it is compared with the one bef
 func (c *command) traceCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace [SESSION | RUN]",
-		Short: "Print what a run did",
-		Long:  longTrace,
+		Short: c.T("Print what a run did"),
+		Long:  c.T(longTrace),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return &UsageError{What: "trace takes one session or one run", Do: "vitrine sessions lists the sessions"}
@@ -34,9 +35,9 @@ func (c *command) traceCommand(o *options) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.trace(cmd.Context(), o, args) },
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the stored events as JSON lines")
-	cmd.Flags().BoolVar(&o.prefix, "prefix", false, "print for each request how much of the one before it repeats, and what broke that")
-	cmd.Flags().StringVar(&o.run, "run", "", "only this run, by its id or the beginning of it")
+	cmd.Flags().BoolVar(&o.json, "json", false, c.T("print the stored events as JSON lines"))
+	cmd.Flags().BoolVar(&o.prefix, "prefix", false, c.T("print for each request how much of the one before it repeats, and what broke that"))
+	cmd.Flags().StringVar(&o.run, "run", "", c.T("only this run, by its id or the beginning of it"))
 	return cmd
 }
 

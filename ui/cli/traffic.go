@@ -20,10 +20,10 @@ type Traffic struct {
 // maxPace is the slowest replay.
 const maxPace = 10
 
-func (t *Traffic) flags(f *pflag.FlagSet) {
-	f.StringVar(&t.Record, "record-model", "", "write what passes to and from the model into this new file, without keys")
-	f.StringVar(&t.Replay, "replay-model", "", "answer from this recording in place of the model; needs no network")
-	f.Float64Var(&t.Pace, "replay-pace", 0, "with --replay-model: how much of the recorded pauses to keep, 1 for all")
+func (c *command) trafficFlags(t *Traffic, f *pflag.FlagSet) {
+	f.StringVar(&t.Record, "record-model", "", c.T("write what passes to and from the model into this new file, without keys"))
+	f.StringVar(&t.Replay, "replay-model", "", c.T("answer from this recording in place of the model; needs no network"))
+	f.Float64Var(&t.Pace, "replay-pace", 0, c.T("with --replay-model: how much of the recorded pauses to keep, 1 for all"))
 }
 
 // check refuses what makes no sense together.

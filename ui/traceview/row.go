@@ -2,6 +2,7 @@ package traceview
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"vitrine/trace"
@@ -23,7 +24,7 @@ const toolName = 12
 func columns(w int, l words.Lang) grid {
 	g := grid{time: 7, tokens: 7, indent: 2}
 	if l == words.Chinese { // its units are wider
-		g.time = 11
+		g.time = 9
 	}
 	if w < 40 {
 		g.indent = 1
@@ -200,6 +201,9 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 		took := ""
 		if n.Kind != trace.KindError {
 			took = v.th.Duration(n.Duration(v.clock(n)))
+			if v.m.Width(took) >= g.time {
+				took = strings.ReplaceAll(took, " ", "")
+			}
 		}
 		left += v.text(v.m.FitRight(took, g.time), theme.Text, false)
 	}

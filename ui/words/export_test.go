@@ -1,10 +1,18 @@
 package words
 
+import "strings"
+
 // Table is all translations, Told the formats of what other parts tell.
 func Table() map[Text]string { return chinese() }
 
 // Told is the table of formats.
 func Told() map[string]string { return toldTable() }
+
+// Plain is a text without its verbs and its note.
+func Plain(s string) string {
+	s, _, _ = strings.Cut(s, note)
+	return verbs.ReplaceAllString(s, "")
+}
 
 // Verbs is how many arguments a format takes.
 func Verbs(s string) int { return len(arguments(s)) }
