@@ -14,5 +14,8 @@ func Plain(s string) string {
 	return verbs.ReplaceAllString(s, "")
 }
 
+// Pieces are the literal parts of a format.
+func Pieces(s string) []string { return verbs.Split(s, -1) }
+
 // Verbs is how many arguments a format takes.
 func Verbs(s string) int { return len(arguments(s)) }

@@ -7,13 +7,13 @@ import (
 )
 
 // verbs are those of fmt, as the tables use them.
-var verbs = regexp.MustCompile(`%(?:\[\d+\])?[-+# 0]*\d*(?:\.\d+)?[a-zA-Z%]`)
+var verbs = regexp.MustCompile(`%(?:\[\d+\])?[-+# 0]*\d*(?:\.(?:\d+|\*))?[a-zA-Z%]`)
 
 // takenApart makes the formats of a table ready to be matched.
 func takenApart(table map[string]string) map[byte][]format {
 	out := map[byte][]format{}
 	for en, zh := range table {
-		if !strings.Contains(en, "%") {
+		if !verbs.MatchString(en) {
 			continue
 		}
 		f := format{zh: zh}

@@ -198,6 +198,9 @@ func callOf(parents []ast.Node) (*ast.CallExpr, int) {
 	return call, slices.Index(call.Args, parents[len(parents)-1].(ast.Expr))
 }
 
+// elsewhere are texts of the system and of libraries.
+var elsewhere = []string{"permission denied", "no such file or directory", "connection refused", "context deadline exceeded", "flag needs an argument: %s"}
+
 // Every format of what other parts tell is still made by one of them, as a whole or as a part of a longer constant.
 func TestTold(t *testing.T) {
 	prog := load(t)
@@ -210,8 +213,13 @@ func TestTold(t *testing.T) {
 		})
 	}
 	for en := range words.Told() {
-		if !strings.Contains(all.String(), en) {
-			t.Errorf("told: %q is made nowhere", en)
+		if slices.Contains(elsewhere, en) {
+			continue
+		}
+		for _, piece := range words.Pieces(en) {
+			if piece = strings.Trim(piece, ` .,;:()"`); !strings.Contains(all.String(), piece) && !strings.Contains(strings.ReplaceAll(all.String(), "_", " "), piece) {
+				t.Errorf("told: %q is made nowhere: %q", en, piece)
+			}
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 // mostDepth is how deep texts within texts are translated.
 const mostDepth = 4
 
-// Tell translates a text that another part of the program made: the whole of it by its format, else its parts around ": "
-// and "; ". What is not known stays as it is.
+// Tell translates a text that another part of the program made: the whole of it by its format, else the parts that it is joined
+// of. What is not known stays as it is: names, data, what a server said.
 func (l Lang) Tell(text string) string {
 	if l != Chinese || text == "" {
 		return text
@@ -25,16 +25,34 @@ func tell(text string, depth int) string {
 	if zh, ok := whole(text, depth); ok {
 		return zh
 	}
-	for _, between := range [][2]string{{"; ", "；"}, {": ", "：" /* two cells, no blank */}} {
-		if head, tail, ok := strings.Cut(text, between[0]); ok {
+	for _, j := range joints() {
+		if head, tail, ok := strings.Cut(text, j.between); ok && head != "" && tail != "" {
 			h, t := tell(head, depth-1), tell(tail, depth-1)
-			if h != head || t != tail {
-				return h + between[1] + t
+			if known(head, h) && known(tail, t) || known(head, h) && phrase(head) || known(tail, t) && phrase(tail) {
+				return h + j.instead + t
+			}
+		}
+	}
+	if rest, ok := strings.CutSuffix(text, ")"); ok { // what stands behind a text in parentheses says where it comes from
+		if i := strings.LastIndex(rest, " ("); i > 0 {
+			if h := tell(rest[:i], depth-1); h != rest[:i] {
+				return h + "（" + tell(rest[i+2:], depth-1) + "）"
 			}
 		}
 	}
 	return text
 }
+
+// joint is what joins two texts.
+type joint struct{ between, instead string }
+
+func joints() []joint { return []joint{{"; ", "；"}, {". ", "。"}, {": ", "："}, {", ", "，"}} }
+
+// known says that a text was translated.
+func known(text, zh string) bool { return text != zh }
+
+// phrase says that a text is more than a word: one word alone in a text of others may be anything.
+func phrase(text string) bool { return strings.Contains(text, " ") }
 
 // whole translates a text that is one of the table's, or of one of its formats.
 func whole(text string, depth int) (string, bool) {
@@ -61,7 +79,7 @@ type format struct {
 	zh     string // all its verbs are %s
 }
 
-// match finds what stands in the places of the verbs: digits for %d, else the shortest text that goes on as the format does.
+// match finds what stands in the places of the verbs: digits for %d, else the shortest text that goes on as the format does; it is within one sentence.
 func (f format) match(text string, depth int) ([]any, bool) {
 	rest, ok := strings.CutPrefix(text, f.pieces[0])
 	if !ok {
@@ -80,7 +98,7 @@ func (f format) match(text string, depth int) ([]any, bool) {
 		case i < len(f.verbs)-1:
 			return nil, false // two verbs without a text between
 		}
-		if end <= 0 || verb == 'd' && strings.Trim(rest[:end], "-0123456789") != "" {
+		if end <= 0 || strings.Contains(rest[:end], "; ") || verb == 'd' && strings.Trim(rest[:end], "-0123456789") != "" {
 			return nil, false
 		}
 		args = append(args, tell(rest[:end], depth-1))
@@ -92,8 +110,12 @@ func (f format) match(text string, depth int) ([]any, bool) {
 var exact = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for en, zh := range toldTable() {
-		if !strings.Contains(en, "%") {
-			out[en] = zh
+		if verbs.MatchString(en) {
+			continue
+		}
+		out[en] = zh
+		if within := strings.ToLower(en[:1]) + strings.TrimSuffix(en[1:], "."); out[within] == "" { // as a part of a sentence
+			out[within] = strings.TrimSuffix(zh, "。")
 		}
 	}
 	return out

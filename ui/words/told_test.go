@@ -1,0 +1,48 @@
+package words
+
+import "testing"
+
+// What other parts tell is translated by its formats, as a whole or piece by piece; data in it stays.
+func TestTell(t *testing.T) {
+	for _, c := range []struct{ en, want string }{
+		{"", ""},
+		{"the disk is full", "磁盘已满"},
+		{"budget used up: 8 of 8 steps", "预算用尽：8/8 步"},
+		{"turn 12", "第 12 轮"},
+		{"turn twelve", "turn twelve"},
+		{"failed: no progress", "失败：没有进展"},
+		{"not saved: the disk is full", "未保存：磁盘已满"},
+		{"again in 4 s; this tab waits, text and input stay here until they are stored", "4 秒后重试；此标签页等待，文字和输入会留在这里直到存储"},
+		{"cannot open database /w/a.db: the file is not a database; set AGENT_DB_PATH to another file", "无法打开数据库 /w/a.db：该文件不是数据库；把 AGENT_DB_PATH 设为另一个文件"},
+		{"AGENT_LANG=fr: must be auto, en or zh (environment AGENT_LANG)", "AGENT_LANG=fr：须为 auto、en 或 zh（环境变量 AGENT_LANG）"},
+		{"there is no session a of ada in /w/a.db; vitrine sessions lists them", "/w/a.db 中没有 ada 的会话 a；vitrine sessions 列出会话"},
+		{"the context is 91% full and folding is off", "上下文已用 91%，且折叠已关闭"},
+		{"the cost of m is unknown, so AGENT_MAX_RUN_COST (0.50) cannot hold", "m 的费用未知，AGENT_MAX_RUN_COST（0.50）无法生效"},
+		{"the model was not asked again", "没有再请求模型"}, // within a sentence
+		{"HTTP 429: slow down", "HTTP 429: slow down"}, // what a server said
+		{"done: 3", "done: 3"},                         // one word among others is anybody's
+		{"my model", "my model"},
+		{": ", ": "},
+		{"%s", "%s"},
+	} {
+		if got := Chinese.Tell(c.en); got != c.want {
+			t.Errorf("%q: %q, want %q", c.en, got, c.want)
+		}
+		if got := English.Tell(c.en); got != c.en {
+			t.Errorf("English: %q became %q", c.en, got)
+		}
+	}
+}
+
+// However a text looks, telling it ends and loses nothing of what is not known.
+func FuzzTell(f *testing.F) {
+	for en := range toldTable() {
+		f.Add(en)
+	}
+	f.Add("a: b: c; d. e, f (g) (h)")
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := Chinese.Tell(s); got == "" && s != "" {
+			t.Errorf("%q vanished", s)
+		}
+	})
+}
