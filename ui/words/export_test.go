@@ -14,6 +14,19 @@ func Plain(s string) string {
 	return verbs.ReplaceAllString(s, "")
 }
 
+// Filled is a format with something in the places of its verbs.
+func Filled(s string) string {
+	return verbs.ReplaceAllStringFunc(s, func(v string) string {
+		switch v[len(v)-1] {
+		case '%':
+			return "%"
+		case 'd':
+			return "7"
+		}
+		return "x"
+	})
+}
+
 // Pieces are the literal parts of a format.
 func Pieces(s string) []string { return verbs.Split(s, -1) }
 

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"vitrine/ui/words"
@@ -39,17 +40,28 @@ type checked struct {
 	info  *types.Info
 }
 
-// load type-checks our packages from source, over the export data of all else.
+// load gives the program; it is checked once for all tests.
 func load(t *testing.T) *program {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("type-checks the program")
 	}
+	prog, err := loaded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prog
+}
+
+var loaded = sync.OnceValues(check)
+
+// check type-checks our packages from source, over the export data of all else.
+func check() (*program, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "vitrine")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	exports := map[string]string{}
 	var ours []listed
@@ -58,7 +70,7 @@ func load(t *testing.T) *program {
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		exports[p.ImportPath] = p.Export
 		if p.ImportPath == "vitrine" || strings.HasPrefix(p.ImportPath, "vitrine/") {
@@ -74,16 +86,16 @@ func load(t *testing.T) *program {
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(prog.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
 			c.files = append(c.files, f)
 		}
 		if _, err := conf.Check(p.ImportPath, prog.fset, c.files, c.info); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		prog.pkgs[p.ImportPath] = c
 	}
-	return prog
+	return prog, nil
 }
 
 // at is a place as file:line within the module.
