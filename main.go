@@ -66,6 +66,8 @@ type wiring struct {
 	ids      func() string
 	show     func(context.Context, ui.Options) error
 	dir      string
+	called   string
+	slow     func(tool string) time.Duration
 }
 
 func (w wiring) program() cli.Program {
@@ -128,7 +130,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		app.Files = builtin.NewWorkFiles(root, private)
 	}
 	registry := tools.NewRegistry(append(builtin.All(builtin.Deps{
-		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Private: private, Results: st, Fault: faults.Hit,
+		Corpus: assets.Corpus(), Todos: st, Artifacts: st, NewID: newID, Root: root, Called: w.called, Private: private, Results: st, Fault: faults.Hit,
 	}), w.tools...)...)
 	if o.Checks != nil && o.Checks.Tool != "" {
 		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {
@@ -144,7 +146,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	})
 	kept := bus.SubscribeKept(keptBuffer)
 	file.Go(func() { writer.Run(context.Background(), kept) })
-	executor := tools.NewExecutor(clk, registry, tools.Config{OnPanic: func(tool string, value any, stack []byte) {
+	executor := tools.NewExecutor(clk, registry, tools.Config{Slow: w.slow, OnPanic: func(tool string, value any, stack []byte) {
 		logPanic(cfg, clk, "tool "+tool, value, stack)
 	}})
 	client, closeClient := w.model(cfg, clk, o, traffic)
@@ -215,7 +217,7 @@ func (w wiring) staged(d *cli.Staged) wiring {
 	if d == nil {
 		return w
 	}
-	w.dir, w.ids = d.Folder, d.NewID
+	w.dir, w.called, w.ids, w.slow = d.Folder, d.Called, d.NewID, d.Slow
 	if d.Client != nil {
 		w.client = d.Client
 	}

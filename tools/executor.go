@@ -28,6 +28,9 @@ type Config struct {
 	MaxOutput int
 	// MaxProgress is how many progress texts of one call are passed on; 0 is 1000.
 	MaxProgress int
+	// Slow is how much longer than it does a tool takes, for demos, in which the tools of this program would take no time at all; nil:
+	// no longer.
+	Slow func(tool string) time.Duration
 	// OnPanic is told of a tool that panicked, for the log; the model never sees value or stack. It may be nil, and is called
 	// from the goroutine of the tool.
 	OnPanic func(tool string, value any, stack []byte)
@@ -159,7 +162,14 @@ func (e *Executor) attempt(ctx context.Context, tool Tool, call Call, args json.
 	deadline := e.deadline(tool)
 	actx, cancel := e.clk.WithTimeout(ctx, deadline)
 	defer cancel()
-	out, done, err := within(ctx, actx, e, tool, func() (Output, error) { return tool.Run(actx, call, args) })
+	out, done, err := within(ctx, actx, e, tool, func() (Output, error) {
+		if e.cfg.Slow != nil {
+			if err := e.clk.Sleep(actx, e.cfg.Slow(tool.Name())); err != nil {
+				return Output{}, err
+			}
+		}
+		return tool.Run(actx, call, args)
+	})
 	var te *Error
 	switch {
 	case !done:

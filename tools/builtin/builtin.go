@@ -25,8 +25,9 @@ type Deps struct {
 	NewID func() string
 	// Root is the folder of the file tools; without it there are none. Private are files and folders that they leave alone; one
 	// that ends in * stands for all names that begin so. Results tells them what the model has seen. Fault is asked at the points
-	// of a write whether to fail there.
+	// of a write whether to fail there. Called is what errors call the root; empty: by its name.
 	Root    *os.Root
+	Called  string
 	Private []string
 	Results tools.ResultReader
 	Fault   func(point string) error

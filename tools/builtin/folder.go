@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -44,20 +45,24 @@ type folder struct {
 	results tools.ResultReader
 	private private
 	fault   func(point string) error
+	called  string // what the model is told that the root is; empty: its name
 }
+
+// name is what the model is told that the root is.
+func (f *folder) name() string { return cmp.Or(f.called, f.root.Name()) }
 
 // Files makes read_file, list_dir and write_file in d.Root. What d.Private names, and all below it, is neither shown nor touched.
 // What a session's model has seen of a file is found in its stored results, so that it is known in each process.
 func Files(d Deps) []tools.Tool {
-	f := &folder{root: d.Root, results: d.Results, private: privateIn(d.Root, d.Private), fault: d.Fault}
+	f := &folder{root: d.Root, results: d.Results, private: privateIn(d.Root, d.Private), fault: d.Fault, called: d.Called}
 	return []tools.Tool{f.listDir(), f.readFile(), f.writeFile()}
 }
 
 // refuse is an error about a path.
 func (f *folder) refuse(p, why string) *tools.Error {
 	return &tools.Error{
-		Code: tools.CodeInvalidArgument, Field: "path", Expected: "a path inside " + f.root.Name() + ", with slashes",
-		Message: fmt.Sprintf("%s %s; the file tools work inside %s only", shownName(p), why, f.root.Name()),
+		Code: tools.CodeInvalidArgument, Field: "path", Expected: "a path inside " + f.name() + ", with slashes",
+		Message: fmt.Sprintf("%s %s; the file tools work inside %s only", shownName(p), why, f.name()),
 	}
 }
 
@@ -182,7 +187,7 @@ func (f *folder) failed(p string, err error) error {
 		}
 		what = "cannot be used: " + err.Error()
 	}
-	return &tools.Error{Code: code, Field: "path", Message: fmt.Sprintf("%s %s (inside %s)", shownName(p), tools.CleanLine(what, 200), f.root.Name())}
+	return &tools.Error{Code: code, Field: "path", Message: fmt.Sprintf("%s %s (inside %s)", shownName(p), tools.CleanLine(what, 200), f.name())}
 }
 
 // open opens a regular file for reading. Nothing of another kind is opened or waited for: a pipe or a device would never end.

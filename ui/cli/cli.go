@@ -12,6 +12,7 @@ import (
 	"context"
 	"io"
 	"runtime/debug"
+	"time"
 
 	"vitrine/llm"
 	"vitrine/runtime"
@@ -40,10 +41,12 @@ type OpenOptions struct {
 
 // Staged is what a demo puts in the place of what differs from machine to machine.
 type Staged struct {
-	// Folder is that of the file tools and of the project's notes.
-	Folder string
+	// Folder is that of the file tools and of the project's notes; Called is what is shown of its path.
+	Folder, Called string
 	// Client makes the model of the configuration's; nil: that one.
 	Client func(llm.Client) llm.Client
+	// Slow is how much longer the tools take; nil: no longer.
+	Slow func(tool string) time.Duration
 	// NewID makes the ids.
 	NewID func() string
 }

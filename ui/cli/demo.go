@@ -181,6 +181,9 @@ func demoError(err error) error {
 // DemoError is a demo whose step failed.
 type DemoError struct{ *demo.StepError }
 
+// Error leaves the screen out, which has rows of its own.
+func (e *DemoError) Error() string { return e.Headline() + "; the screen shows:" }
+
 // recordDemo plays as fast as it goes and writes what a terminal would show.
 func (c *command) recordDemo(ctx context.Context, play demo.Play, d *demoOptions, secrets []string) (err error) {
 	cfg := record.Config{Width: play.Script.Width, Height: play.Script.Height, Title: play.Script.Title, Secrets: secrets, Look: c.lookOf(d)}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"vitrine/llm"
 	"vitrine/llm/scripted"
@@ -15,6 +16,9 @@ import (
 	"vitrine/ui/demo"
 	"vitrine/ui/words"
 )
+
+// demoFolder is what a demo calls its working folder: the real one has another name each time.
+const demoFolder = "~/demo"
 
 // demoStage opens the program for a demo: with its own data, settings, ids and folder, so that a play is the same on every machine.
 type demoStage struct {
@@ -82,7 +86,7 @@ func (s *demoStage) Open(ctx context.Context, clk *clock.Sim, dir string, again 
 	if err != nil {
 		return demo.Program{}, err
 	}
-	staged := &Staged{Folder: s.folder, NewID: s.ids.next}
+	staged := &Staged{Folder: s.folder, Called: demoFolder, NewID: s.ids.next, Slow: func(tool string) time.Duration { return s.script.Slow[tool] }}
 	switch {
 	case s.model != nil:
 		s.model.Move(clk)
@@ -95,7 +99,7 @@ func (s *demoStage) Open(ctx context.Context, clk *clock.Sim, dir string, again 
 		return demo.Program{}, err
 	}
 	opts := app.View(ScreenOptions{Continue: again, Lang: words.Choose(string(cfg.Lang), func(string) string { return "" })})
-	opts.Folder, opts.Offer = "~/demo", nil
+	opts.Folder, opts.Offer = demoFolder, nil
 	return demo.Program{Options: opts, Close: app.Close}, nil
 }
 

@@ -236,6 +236,10 @@ func (c *command) finish(err error) int {
 		for _, line := range describe(err) {
 			c.err.line("vitrine: %s", c.lang.Tell(line))
 		}
+		var failed *DemoError
+		if errors.As(err, &failed) {
+			c.err.text(strings.TrimRight(failed.Screen, "\n"))
+		}
 	}
 	return code
 }

@@ -104,32 +104,38 @@ type view struct {
 	from   int // the first event that counts
 }
 
-// met says whether all of f holds; missing names the first thing that does not.
-func (f *Find) met(v view) (missing string, ok bool) {
-	for _, c := range []struct {
-		set   bool
-		name  string
-		holds func(view) bool
-	}{
-		{f.Text != "", "the text " + strconv.Quote(f.Text), func(v view) bool { return f.shows(v) != f.Not }},
-		{f.Regexp != nil, fmt.Sprintf("a match of %v", f.Regexp), func(v view) bool { return f.matches(v) != f.Not }},
+// clause is one thing that a find looks for.
+type clause struct {
+	set   bool
+	name  string
+	holds func(view) bool
+}
+
+func (f *Find) clauses() []clause {
+	no, where := "", ""
+	if f.Not {
+		no = "no more "
+	}
+	if f.Pane != "" {
+		where = " in the pane " + f.Pane
+	}
+	return []clause{
+		{f.Text != "", no + "the text " + strconv.Quote(f.Text) + where, func(v view) bool { return f.shows(v) != f.Not }},
+		{f.Regexp != nil, fmt.Sprintf("%sa match of %v%s", no, f.Regexp, where), func(v view) bool { return f.matches(v) != f.Not }},
 		{f.State != "", "the state " + f.State, func(v view) bool { return f.inState(v.front) }},
 		{f.Event != "", f.eventName(), func(v view) bool { return v.past.find(f, v.from) > 0 }},
 		{f.Answer != "", "an answer with " + strconv.Quote(f.Answer), func(v view) bool { return strings.Contains(v.past.answer[v.front.Session], f.Answer) }},
 		{f.Todo != "", "the todo " + strconv.Quote(f.Todo), func(v view) bool { return f.hasTodo(v.front) }},
 		{f.Turns != nil, "the turn count " + number(f.Turns), func(v view) bool { return v.front.Turns == *f.Turns }},
-	} {
-		if !c.set || c.holds(v) {
-			continue
+	}
+}
+
+// met says whether all of f holds; missing names the first thing that does not.
+func (f *Find) met(v view) (missing string, ok bool) {
+	for _, c := range f.clauses() {
+		if c.set && !c.holds(v) {
+			return c.name, false
 		}
-		where := ""
-		if f.Pane != "" && (f.Text != "" || f.Regexp != nil) {
-			where = " in the pane " + f.Pane
-		}
-		if f.Not && (strings.HasPrefix(c.name, "the text") || strings.HasPrefix(c.name, "a match")) {
-			return "no more " + c.name + where, false
-		}
-		return c.name + where, false
 	}
 	return "", true
 }
@@ -141,10 +147,15 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// what names all that is looked for.
+// what names what is looked for.
 func (f *Find) what() string {
-	name, _ := f.met(view{past: &history{}, front: ui.Front{Turns: -1, State: "none"}})
-	return name
+	var names []string
+	for _, c := range f.clauses() {
+		if c.set {
+			names = append(names, c.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (f *Find) eventName() string {

@@ -69,6 +69,14 @@ func (e *StepError) Error() string {
 	return where + e.What + "; the screen shows:\n" + e.Screen
 }
 
+// Headline is the error without the screen.
+func (e *StepError) Headline() string {
+	if e.Err != nil {
+		return e.Error()
+	}
+	return fmt.Sprintf("%s:%d:%d: step %d: %s", e.Script, e.Line, e.Column, e.Step, e.What)
+}
+
 // Unwrap is the cause, if another part failed.
 func (e *StepError) Unwrap() error { return e.Err }
 

@@ -37,7 +37,8 @@ type Script struct {
 	Replies []scripted.Step
 	// Config holds settings by the names of their variables, such as AGENT_MAX_CTX_TOKENS.
 	Config map[string]string
-	// Theme and Lang are those of the screen; empty are the program's own.
+	// Slow is how much longer tools take than they do, so that there is something to see.
+	Slow  map[string]time.Duration
 	Steps []Step
 	// Captions says that a row at the bottom is kept for them.
 	Captions bool
@@ -100,14 +101,15 @@ type Find struct {
 
 // fileScript is the file as written.
 type fileScript struct {
-	Title    string              `toml:"title"`
-	About    string              `toml:"about"`
-	Size     string              `toml:"size"`
-	Model    string              `toml:"model"`
-	Config   map[string]string   `toml:"config"`
-	Reply    []scripted.FileStep `toml:"reply"`
-	Step     []fileStep          `toml:"step"`
-	Captions *bool               `toml:"captions"`
+	Title    string                  `toml:"title"`
+	About    string                  `toml:"about"`
+	Size     string                  `toml:"size"`
+	Model    string                  `toml:"model"`
+	Config   map[string]string       `toml:"config"`
+	Slow     map[string]lengthOfTime `toml:"slow"`
+	Reply    []scripted.FileStep     `toml:"reply"`
+	Step     []fileStep              `toml:"step"`
+	Captions *bool                   `toml:"captions"`
 }
 
 type fileStep struct {
@@ -182,6 +184,12 @@ func ParseScript(name string, data []byte) (Script, error) {
 		return Script{}, &scripted.ParseError{File: name, Line: line, Column: column, Message: err.Error()}
 	}
 	s := Script{Title: f.Title, About: f.About, Width: defaultWidth, Height: defaultHeight, Model: f.Model, Config: f.Config}
+	for tool, d := range f.Slow {
+		if s.Slow == nil {
+			s.Slow = map[string]time.Duration{}
+		}
+		s.Slow[tool] = time.Duration(d)
+	}
 	if f.Size != "" {
 		var err error
 		if s.Width, s.Height, err = size(f.Size); err != nil {

@@ -34,14 +34,14 @@ func (v *View) detail(at, h int) []string {
 	if at >= 0 {
 		n := v.lines[at].node
 		title, facts := v.facts(n)
-		hint := ""
-		if len(n.Events) > 0 {
-			hint = v.th.T("Enter: JSON")
-		}
+		var hints []string
 		if v.RunningCall() != "" {
-			hint = v.th.T("x: stop it") + "   " + hint
+			hints = append(hints, v.th.T("x: stop it"))
 		}
-		rows = append(rows, v.detailTitle(title, hint))
+		if len(n.Events) > 0 {
+			hints = append(hints, v.th.T("Enter: JSON"))
+		}
+		rows = append(rows, v.detailTitle(title, hints))
 		for _, f := range facts {
 			rows = append(rows, v.detailFact(f)...)
 		}
@@ -52,10 +52,12 @@ func (v *View) detail(at, h int) []string {
 	return rows[:h]
 }
 
-func (v *View) detailTitle(title, hint string) string {
+func (v *View) detailTitle(title string, hints []string) string {
 	room := max(0, v.w-2)
-	if v.m.Width(hint)+10 > room {
-		hint = ""
+	hint := strings.Join(hints, "   ")
+	for v.m.Width(title)+2+v.m.Width(hint) > room && hint != "" { // the title is worth more
+		hints = hints[:len(hints)-1]
+		hint = strings.Join(hints, "   ")
 	}
 	return v.text(v.m.Fit(" ", min(1, v.w)), theme.Text, false) +
 		v.text(v.m.Fit(v.m.Safe(title), room-v.m.Width(hint)), theme.Strong, true) +

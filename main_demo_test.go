@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vitrine/assets"
+	"vitrine/ui/cli"
+)
+
+// demoCommand runs `vitrine demo` in this process, with nothing of the machine's but a folder for its data.
+func demoCommand(t testing.TB, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	proc := cli.Process{
+		Args: append([]string{"demo"}, args...), Environ: []string{"OPENAI_API_KEY=never-used", "AGENT_DB_PATH=/nowhere/at/all.db"}, Stdin: strings.NewReader(""),
+		Stdout: &stdout, Stderr: &stderr, Login: func() string { return "somebody" }, ConfigDir: filepath.Join(t.TempDir(), "none"), Version: "test",
+	}
+	code = wiring{}.program().Execute(context.Background(), proc)
+	return code, stdout.String(), stderr.String()
+}
+
+func demoNames(t testing.TB) (names []string) {
+	t.Helper()
+	all, err := fs.Glob(assets.Demos(), "*.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		names = append(names, strings.TrimSuffix(name, ".toml"))
+	}
+	return names
+}
+
+// All built-in demos play, and every expect is met.
+func TestDemos(t *testing.T) {
+	names := demoNames(t)
+	if got := strings.Join(names, " "); got != "acceptance compaction crash tabs tools unicode" {
+		t.Errorf("the built-in demos are %s", got)
+	}
+	for _, name := range names {
+		code, out, errs := demoCommand(t, name, "--check")
+		if code != cli.ExitOK || !strings.HasPrefix(out, name+": ") {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, out, errs)
+		}
+	}
+	code, out, _ := demoCommand(t, "--list")
+	for _, name := range names {
+		if code != 0 || !strings.Contains(out, name+" ") {
+			t.Errorf("--list, exit code %d:\n%s", code, out)
+		}
+	}
+}
+
+// recorded is the hash of the cast of a demo.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.cast")
+	if code, _, errs := demoCommand(t, name, "--record", path); code != 0 {
+		t.Fatalf("%s: exit code %d\n%s", name, code, errs)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// The same demo gives the same bytes, however many processors there are, while others work too.
+func TestDemosGiveTheSameBytes(t *testing.T) {
+	times := 1
+	if n, err := strconv.Atoi(os.Getenv("VITRINE_DEMO_TIMES")); err == nil { // a longer look, by hand
+		times = n
+	}
+	procs := []int{1, 8}
+	if times > 1 {
+		procs = []int{1, 2, 8}
+	}
+	if testing.Short() {
+		procs = []int{8}
+	}
+	before := goruntime.GOMAXPROCS(0)
+	defer goruntime.GOMAXPROCS(before)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // load
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = sha256.Sum256([]byte(fmt.Sprint(i)))
+			}
+		}
+	}()
+	for _, name := range demoNames(t) {
+		want := recorded(t, name)
+		for _, n := range procs {
+			goruntime.GOMAXPROCS(n)
+			for range times {
+				if got := recorded(t, name); got != want {
+					t.Errorf("%s with %d processors gives other bytes", name, n)
+				}
+			}
+		}
+	}
+}
+
+// A changed expect fails with the place, what was expected, and the screen; nothing is recorded.
+func TestDemosThatFail(t *testing.T) {
+	data, err := fs.ReadFile(assets.Demos(), "acceptance.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mine.toml")
+	cast := filepath.Join(dir, "mine.cast")
+	changed := strings.Replace(string(data), `answer = "66"`, `answer = "67"`, 1)
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{file, "--check"}, {file, "--record", cast}} {
+		code, _, errs := demoCommand(t, args...)
+		if code != cli.ExitFailed || !strings.Contains(errs, `vitrine: mine:20:3: step 5: expected an answer with "67"; the screen shows:`) || !strings.Contains(errs, "(17+5)*3 = 66") {
+			t.Errorf("%v: exit code %d\n%s", args, code, errs)
+		}
+	}
+	if _, err := os.Stat(cast); err == nil {
+		t.Error("a demo that failed left a recording")
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"nope"}, "there is no demo and no file"},
+		{[]string{"tools", "--check", "--record", cast}, "exclude each other"},
+		{[]string{"tools", "--record", filepath.Join(dir, "a.mp3")}, "use .cast, .gif, .svg or .txt"},
+		{[]string{"tools", "--record", cast, "--record", cast}, "one file of a kind"},
+		{[]string{"tools", "--speed", "0"}, "not from 0.1 to 100"},
+		{[]string{"tools"}, "use --check or --record"},
+		{[]string{"a", "b"}, "one demo at a time"},
+	} {
+		if code, _, errs := demoCommand(t, c.args...); code != cli.ExitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
+		}
+	}
+	if err := os.WriteFile(file, []byte("title = \"x\"\n[[step]]\nentr = \"x\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := demoCommand(t, file); code != cli.ExitUsage || !strings.Contains(errs, `mine.toml:3:1: unknown key "entr"`) {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
+}
+
+// A demo leaves nothing behind, and reads neither the user's data nor their key.
+func TestDemoFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	if code, _, errs := demoCommand(t, "crash", "--check"); code != 0 {
+		t.Fatal(errs)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
