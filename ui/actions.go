@@ -20,7 +20,9 @@ type command struct {
 	slash string     // without the slash; empty: none
 	arg   words.Text // what may follow, for the completion
 	chord key.Binding
-	run   func(m *Model, arg string) tea.Cmd
+	// direct is a key without the chord, which only the configuration gives.
+	direct key.Binding
+	run    func(m *Model, arg string) tea.Cmd
 	// apart keeps it out of the palette.
 	apart bool
 }
@@ -113,10 +115,7 @@ func (m *Model) openPalette() tea.Cmd {
 		if c.apart {
 			continue
 		}
-		keys := ""
-		if k := c.chord.Help().Key; k != "" {
-			keys = "Ctrl+X " + strings.ToUpper(k)
-		}
+		keys := c.label(m.env.keys.Chord)
 		slash := ""
 		if c.slash != "" {
 			slash = "/" + c.slash
@@ -134,11 +133,15 @@ func (m *Model) openHelp() tea.Cmd {
 	for _, g := range m.env.keys.Groups() {
 		groups = append(groups, dialog.Group{Name: m.T(g.Name), Bindings: g.Bindings})
 	}
-	chord := dialog.Group{Name: "Ctrl+X"}
+	chord := dialog.Group{Name: m.env.keys.Chord.Help().Key}
+	own := dialog.Group{Name: m.T("command##keys")}
 	slash := dialog.Group{Name: "/"}
 	for _, c := range m.env.commands {
 		if c.chord.Enabled() {
 			chord.Bindings = append(chord.Bindings, c.chord)
+		}
+		if c.direct.Enabled() {
+			own.Bindings = append(own.Bindings, key.NewBinding(key.WithKeys(c.direct.Keys()...), key.WithHelp(c.direct.Help().Key, string(c.title))))
 		}
 		if c.slash != "" {
 			name := "/" + c.slash
@@ -147,7 +150,10 @@ func (m *Model) openHelp() tea.Cmd {
 		}
 	}
 	chord.Bindings = append(chord.Bindings, m.env.keys.ChordTab)
-	groups = append(groups, chord, slash, dialog.Group{Name: m.T("edit##keys"), Bindings: m.env.dkeys.Edit.Bindings()})
+	if !m.env.keys.Chord.Enabled() {
+		chord.Bindings = nil
+	}
+	groups = append(groups, own, chord, slash, dialog.Group{Name: m.T("edit##keys"), Bindings: m.env.dkeys.Edit.Bindings()})
 	return m.page().show(dialog.NewHelp(kindHelp, groups, m.env.dkeys), "")
 }
 

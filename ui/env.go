@@ -12,6 +12,7 @@ import (
 	"vitrine/ui/line"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // env is what root and pages share: the ports, the clock and the look. Only the root changes it, in Update.
@@ -26,9 +27,12 @@ type env struct {
 	keys     KeyMap
 	dkeys    dialog.Keys
 	commands []command
-	style    line.Style
-	panes    panes
-	now      time.Time
+	// dialogKeys are the keys that texts of dialogs name; the theme has those of all others.
+	dialogKeys *words.Keys
+	dialogs    *theme.Theme
+	style      line.Style
+	panes      panes
+	now        time.Time
 	// light is what the terminal said of its background; look is the user's choice over it, empty: none.
 	light bool
 	look  theme.Name
@@ -42,11 +46,15 @@ const phaseLength = 100 * time.Millisecond
 const slideLength = 20 * time.Millisecond
 
 func newEnv(ctx context.Context, opts Options) *env {
+	k := defaultKeymap()
+	if k.bind(opts.Keys) != nil { // who starts the program has told of it
+		k = defaultKeymap()
+	}
 	e := &env{
-		opts: opts, clk: opts.Clock, ctx: ctx, keys: DefaultKeyMap(), dkeys: dialog.DefaultKeys(), commands: commandTable(),
+		opts: opts, clk: opts.Clock, ctx: ctx, keys: k.keys, dkeys: k.dialog, commands: k.commands, dialogKeys: k.names(opts.Lang, true),
 		panes: defaultPanes(), mouse: true,
 	}
-	e.style.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor, Lang: opts.Lang})
+	e.style.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor, Lang: opts.Lang, Keys: k.names(opts.Lang, false)})
 	e.touch()
 	return e
 }
@@ -84,3 +92,15 @@ func (e *env) pickLook() {
 }
 
 func (e *env) metrics(m paint.Metrics) { e.style.Metrics = m }
+
+// dialogTheme is the theme for dialogs, whose texts name keys of their own.
+func (e *env) dialogTheme() *theme.Theme {
+	o := e.style.Theme.Options()
+	if o.Keys == e.dialogKeys {
+		return e.style.Theme
+	}
+	if o.Keys = e.dialogKeys; e.dialogs == nil || e.dialogs.Options() != o {
+		e.dialogs = theme.New(o)
+	}
+	return e.dialogs
+}

@@ -77,6 +77,8 @@ type Options struct {
 	Input, Output *os.File
 	// Lang is the language of the screen.
 	Lang words.Lang
+	// Keys are keys of the configuration in the place of ours; CheckKeys has nothing against them.
+	Keys []config.KeyBinding
 	// Notify is how hidden tabs tell that they have ended or ask; empty: not at all.
 	Notify []config.Notify
 	// Stock lets Bubble Tea paint, for terminals on which our own painter fails.

@@ -342,7 +342,7 @@ func (p *page) show(d dialog.Dialog, subject string) tea.Cmd {
 }
 
 // T is one of our texts in the screen's language; see package words.
-func (p *page) T(t words.Text, args ...any) string { return p.env.opts.Lang.T(t, args...) }
+func (p *page) T(t words.Text, args ...any) string { return p.env.style.T(t, args...) }
 
 // empty says that nothing was said in the session yet.
 func (p *page) empty() bool {

@@ -43,11 +43,16 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Palette):
 		return m.openPalette()
 	case key.Matches(k, keys.Tab):
-		return m.goTo(int(k.Code - '1'))
+		return m.goTo(tabOf(k, keys.Tab))
 	case key.Matches(k, keys.TabBefore):
 		return m.step(-1)
 	case key.Matches(k, keys.TabAfter):
 		return m.step(1)
+	}
+	for i := range m.env.commands {
+		if c := &m.env.commands[i]; key.Matches(k, c.direct) {
+			return c.run(m, "")
+		}
 	}
 	return m.asked(p.Update(k), p)
 }
@@ -71,7 +76,7 @@ func (m *Model) chordKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if key.Matches(k, m.env.keys.ChordTab) {
-		return m.goTo(int(k.Code - '1'))
+		return m.goTo(tabOf(k, m.env.keys.ChordTab))
 	}
 	for i := range m.env.commands {
 		if c := &m.env.commands[i]; key.Matches(k, c.chord) {
@@ -82,14 +87,14 @@ func (m *Model) chordKey(k tea.KeyPressMsg) tea.Cmd {
 }
 
 // T is one of our texts in the screen's language; see package words.
-func (m *Model) T(t words.Text, args ...any) string { return m.env.opts.Lang.T(t, args...) }
+func (m *Model) T(t words.Text, args ...any) string { return m.env.style.T(t, args...) }
 
 // chordGap stands between the letters of the chord.
 const chordGap = "  "
 
 // chordHint is what the status line shows after Ctrl+X.
 func (m *Model) chordHint() string {
-	parts := []string{"Ctrl+X"}
+	parts := []string{m.env.keys.Chord.Help().Key}
 	for _, c := range m.env.commands {
 		if h := c.chord.Help(); h.Key != "" {
 			parts = append(parts, h.Key+" "+m.env.opts.Lang.Kept(h.Desc))

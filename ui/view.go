@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -174,6 +175,7 @@ func (m *Model) hints() []string {
 	first := s.T("Tab panes")
 	p := m.page()
 	if p.dialog != nil {
+		s.Theme = m.env.dialogTheme()
 		return []string{s.T("Esc close")} // the keys belong to it
 	}
 	switch asked := p.question() != noQuestion; {
@@ -191,7 +193,8 @@ func (m *Model) hints() []string {
 	if does := m.escapeDoes(); does != "" {
 		hints = append(hints, s.T("Esc %s", s.T(does)))
 	}
-	return hints
+	none := s.T("(no key)")
+	return slices.DeleteFunc(hints, func(h string) bool { return strings.Contains(h, none) })
 }
 
 // body joins the panes, row by row.
@@ -337,6 +340,7 @@ const (
 // overlay lays the dialog over the rows and gives the place of its cursor.
 func (p *page) overlay(rows []string) *tea.Cursor {
 	l, s := p.lay, p.env.style
+	s.Theme = p.env.dialogTheme()
 	most := l.w
 	if l.w >= 60+2*dialogMargin {
 		most -= 2 * dialogMargin

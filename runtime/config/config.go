@@ -99,6 +99,8 @@ type Config struct {
 	Lang Lang
 	// Notify is how the screen tells of hidden tabs; nil: not at all.
 	Notify []Notify
+	// Keys are the keys of the screen that the file changes, in its order.
+	Keys []KeyBinding
 	// ToolPolicy is the rule (auto, ask, deny) of tools and effects by name; nil when nobody set one.
 	ToolPolicy map[string]string
 
@@ -232,7 +234,8 @@ func ReadFile(path string) ([]byte, error) {
 func Load(in Inputs) (Config, error) {
 	var cfg Config
 	env := lookup(in.Environ)
-	inFile, errs := parseFile(in.File, in.FilePath)
+	inFile, keys, errs := parseFile(in.File, in.FilePath)
+	cfg.Keys = keys
 	for _, s := range table() {
 		text, src, err := s.find(in.Flags, env, inFile)
 		if err == nil && text != "" {
@@ -267,7 +270,7 @@ func Load(in Inputs) (Config, error) {
 // is auto.
 func LangOf(in Inputs) Lang {
 	var cfg Config
-	inFile, _ := parseFile(in.File, in.FilePath)
+	inFile, _, _ := parseFile(in.File, in.FilePath)
 	s := langSetting()
 	text, _, err := s.find(in.Flags, lookup(in.Environ), inFile)
 	if err != nil || s.parse(&cfg, text) != nil {

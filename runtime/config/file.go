@@ -17,14 +17,14 @@ type fileValue struct {
 }
 
 // parseFile gives the file's values by key. It refuses keys that are none of ours: a misspelt one would silently do nothing.
-func parseFile(data []byte, path string) (map[string]fileValue, []error) {
+func parseFile(data []byte, path string) (map[string]fileValue, []KeyBinding, []error) {
 	if len(data) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	// The strict decoder finds what is no TOML, and keys that stand twice; the walk below gives the places of values.
 	var whole map[string]any
 	if err := toml.Unmarshal(data, &whole); err != nil {
-		return nil, []error{syntaxError(err, path)}
+		return nil, nil, []error{syntaxError(err, path)}
 	}
 	known := map[string]setting{}
 	for _, s := range table() {
@@ -37,7 +37,7 @@ func parseFile(data []byte, path string) (map[string]fileValue, []error) {
 	for w.parser.NextExpression() {
 		w.expression(w.parser.Expression())
 	}
-	return w.found, w.errs
+	return w.found, w.keys, w.errs
 }
 
 func syntaxError(err error, path string) error {
@@ -55,6 +55,7 @@ type walker struct {
 	known  map[string]setting
 	prefix string // the table that the expressions below belong to
 	found  map[string]fileValue
+	keys   []KeyBinding
 	errs   []error
 }
 
@@ -63,7 +64,7 @@ func (w *walker) expression(n *unstable.Node) {
 	case unstable.Table, unstable.ArrayTable:
 		key, at := w.key(n)
 		w.prefix = key
-		if ofTables(key) {
+		if ofTables(key) || key == keyTable && n.Kind == unstable.Table {
 			return
 		}
 		if n.Kind == unstable.ArrayTable || !w.isGroup(key) {
@@ -77,6 +78,10 @@ func (w *walker) expression(n *unstable.Node) {
 func (w *walker) keyValue(prefix string, n *unstable.Node) {
 	key, at := w.key(n)
 	if ofTables(prefix) || prefix == "" && ofTables(key) {
+		return
+	}
+	if ofKeys(prefix) || prefix == "" && ofKeys(key) {
+		w.bindKeys(prefix, n)
 		return
 	}
 	if prefix != "" {

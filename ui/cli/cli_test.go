@@ -21,6 +21,7 @@ import (
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
 	"vitrine/trace"
+	"vitrine/ui"
 )
 
 // Every error has its exit code and says what happened, why, and what to do.
@@ -735,7 +736,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("doctor lacks %q:\n%s", want, got.out)
 		}
 	}
-	if got := b.run("doctor", "--sample-config"); got.out != config.SampleTOML() {
+	if got := b.run("doctor", "--sample-config"); got.out != config.SampleTOML()+ui.SampleKeys() {
 		t.Errorf("%+v", got)
 	}
 	// A configuration file that cannot be read.

@@ -14,6 +14,7 @@ import (
 	"vitrine/runtime/config"
 	"vitrine/trace"
 	"vitrine/trace/rotate"
+	"vitrine/ui"
 	"vitrine/ui/words"
 )
 
@@ -35,7 +36,7 @@ func (c *command) doctorCommand(o *options) *cobra.Command {
 
 func (c *command) doctor(ctx context.Context, o *options) error {
 	if o.sample {
-		c.out.raw(config.SampleTOML())
+		c.out.raw(config.SampleTOML() + ui.SampleKeys())
 		return nil
 	}
 	cfg, err := c.load(o)
@@ -53,6 +54,9 @@ func (c *command) doctor(ctx context.Context, o *options) error {
 		rows = append(rows, []string{v.Name, v.Text, c.lang.Tell(v.Source.String())})
 	}
 	c.section("CONFIGURATION", rows)
+	if rows := c.keyRows(cfg); len(rows) > 0 {
+		c.section("KEYS", rows)
+	}
 	for _, line := range misspelt(c.proc.Environ, cfg) {
 		c.out.line("  %s", c.lang.Tell(line))
 	}
@@ -137,6 +141,22 @@ func (c *command) holds(cfg config.Config, store StoreState) [][]string {
 	return append(rows,
 		[]string{c.T("trace"), size(trace.FileSize(c.absolute(cfg.TracePath))) + most(trace.DefaultFiles, trace.DefaultMaxBytes)},
 		[]string{c.T("log"), size(rotate.LogSize(c.absolute(LogPath(cfg)))) + most(rotate.LogFiles, rotate.LogMaxBytes)})
+}
+
+// keyRows are the keys that the configuration file changes.
+func (c *command) keyRows(cfg config.Config) (rows [][]string) {
+	for _, b := range cfg.Keys {
+		keys := make([]string, 0, len(b.Keys))
+		for _, k := range b.Keys {
+			keys = append(keys, k.Key)
+		}
+		text := c.T("none")
+		if len(keys) > 0 {
+			text = strings.Join(keys, ", ")
+		}
+		rows = append(rows, []string{b.Action, text, c.lang.Tell("file " + b.Place)})
+	}
+	return rows
 }
 
 func orNil(err error) error {

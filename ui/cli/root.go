@@ -13,6 +13,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/runtime/config"
+	"vitrine/ui"
 	"vitrine/ui/words"
 )
 
@@ -211,6 +212,9 @@ func (c *command) load(o *options) (config.Config, error) {
 		return config.Config{}, err
 	}
 	cfg, err := config.Load(in)
+	if err == nil {
+		err = ui.CheckKeys(cfg.Keys)
+	}
 	if err == nil {
 		c.logPath = LogPath(cfg)
 		c.prog.Crash.logTo(c.logPath)

@@ -39,11 +39,11 @@ func Weight(role theme.Role, bold bool, text string) Span {
 }
 
 // T is one of our texts in the screen's language; see package words.
-func (s Style) T(t words.Text, args ...any) string { return s.Theme.Lang().T(t, args...) }
+func (s Style) T(t words.Text, args ...any) string { return s.Theme.T(t, args...) }
 
 // N is one of our texts in the singular or the plural.
 func (s Style) N(n int, one words.One, many words.Text, args ...any) string {
-	return s.Theme.Lang().N(n, one, many, args...)
+	return s.Theme.N(n, one, many, args...)
 }
 
 // Tell is a text of another part of the program, an error or a notice, in the screen's language and fit for one row.

@@ -68,6 +68,8 @@ type Options struct {
 	Dim bool
 	// Lang is the language of the screen's texts: it goes where the theme goes, and a cache that holds for one holds for both.
 	Lang words.Lang
+	// Keys are the user's keys, for texts that name ours; nil: they are ours.
+	Keys *words.Keys
 }
 
 // Theme is one look of the screen. It is immutable and safe for concurrent use.
@@ -126,11 +128,13 @@ func (t *Theme) Ground(g Bg) color.Color { return t.bg[g] }
 func (t *Theme) Lang() words.Lang { return t.opts.Lang }
 
 // T is one of our texts in the screen's language; see package words.
-func (t *Theme) T(text words.Text, args ...any) string { return t.opts.Lang.T(text, args...) }
+func (t *Theme) T(text words.Text, args ...any) string {
+	return t.opts.Lang.Keyed(t.opts.Keys, text, args...)
+}
 
 // N is one of our texts in the singular or the plural.
 func (t *Theme) N(n int, one words.One, many words.Text, args ...any) string {
-	return t.opts.Lang.N(n, one, many, args...)
+	return t.opts.Lang.KeyedN(t.opts.Keys, n, one, many, args...)
 }
 
 // Tell is a text of another part of the program in the screen's language.

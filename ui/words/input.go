@@ -12,6 +12,9 @@ func inputTable() map[Text]string {
 		"there is no paste to open": "没有可展开的粘贴",
 		"the paste is too large to be edited here; %s opens it in your editor": "粘贴太大，不能在此编辑；%s 在编辑器中打开",
 
+		"(no key)":      "（无键）",
+		"command##keys": "命令",
+
 		"the folder's files cannot be listed: %s": "无法列出文件夹中的文件：%s",
 		"%s take it":                  "%s 选用",
 		"%s not":                      "%s 不用",

@@ -56,6 +56,11 @@ func (l Lang) String() string {
 
 // T gives the text in the language, with the arguments put in. What has no translation is English.
 func (l Lang) T(t Text, args ...any) string {
+	return l.Keyed(nil, t, args...)
+}
+
+// Keyed is T with the names of the user's keys in the place of ours.
+func (l Lang) Keyed(k *Keys, t Text, args ...any) string {
 	s := string(t)
 	if l == Chinese {
 		if zh, ok := chinese()[t]; ok {
@@ -65,7 +70,7 @@ func (l Lang) T(t Text, args ...any) string {
 	if i := strings.Index(s, note); i >= 0 {
 		s = s[:i]
 	}
-	if len(args) == 0 {
+	if s = k.swap(s, len(args) > 0); len(args) == 0 {
 		return s
 	}
 	return fmt.Sprintf(s, args...)
@@ -73,10 +78,15 @@ func (l Lang) T(t Text, args ...any) string {
 
 // N gives the singular for one, else the plural.
 func (l Lang) N(n int, one One, many Text, args ...any) string {
+	return l.KeyedN(nil, n, one, many, args...)
+}
+
+// KeyedN is N with the names of the user's keys in the place of ours.
+func (l Lang) KeyedN(k *Keys, n int, one One, many Text, args ...any) string {
 	if l == English && n == 1 {
-		return English.T(Text(one), args...)
+		return English.Keyed(k, Text(one), args...)
 	}
-	return l.T(many, args...)
+	return l.Keyed(k, many, args...)
 }
 
 // Kept gives a text in the language that went through a place without texts, such as the help of a key binding.
