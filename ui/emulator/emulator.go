@@ -87,6 +87,18 @@ func (t *Terminal) Screen() Screen {
 	return s
 }
 
+// Read lets f look at the cells as they are, without a copy; nothing is written meanwhile. The cursor is outside of the screen while
+// it is hidden. Cells and at are f's for the call only, and not to be changed.
+func (t *Terminal) Read(f func(w, h int, at func(x, y int) *uv.Cell, cursor uv.Position)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	cursor := uv.Pos(-1, -1)
+	if !t.emu.CursorHidden() {
+		cursor = t.emu.CursorPosition()
+	}
+	f(t.emu.Width(), t.emu.Height(), t.emu.CellAt, cursor)
+}
+
 // untitled takes the window's title out, which no cell shows: the emulator takes the byte 9C, which many Chinese characters
 // have, for the end of it and would print the rest.
 func untitled(s string) string {

@@ -3,16 +3,82 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 )
 
 // Files are what is made from a cast; an empty path is not wanted.
 type Files struct{ GIF, SVG, Text string }
 
-// render makes the files from the cast at source, complete but without their names yet. What was made is returned with an error
-// too.
-func render(ctx context.Context, source string, files Files, look Look) ([]*draft, error) {
-	if files != (Files{}) {
-		return nil, errors.New("only a cast can be written yet")
+// Export makes files from a cast on the disk, each complete or not there. When it fails, or ctx ends, what was there before is as
+// it was. An error of the cast names the line.
+func Export(ctx context.Context, cast string, files Files, look Look) error {
+	if files == (Files{}) {
+		return errors.New("export: no file is asked for")
 	}
-	return nil, nil
+	made, err := render(ctx, cast, files, look)
+	defer drop(made)
+	if err != nil {
+		return err
+	}
+	return place(ctx, made)
+}
+
+func drop(files []*draft) {
+	for _, f := range files {
+		f.drop()
+	}
+}
+
+// render makes the files from the cast at path, complete but without their names yet. What was made is returned with an error
+// too.
+func render(ctx context.Context, path string, files Files, look Look) (made []*draft, err error) {
+	if files == (Files{}) {
+		return nil, nil
+	}
+	src, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	for _, kind := range []struct {
+		path  string
+		write func(context.Context, *source, io.Writer, Look, func(float64)) error
+	}{{files.GIF, writeGIF}} {
+		if kind.path == "" {
+			continue
+		}
+		d, err := newDraft(kind.path, look.fault)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, d)
+		if err := kind.write(ctx, src, d, look, look.progress(kind.path)); err != nil {
+			return made, src.explain(err)
+		}
+		if err := d.finish(); err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// explain adds the cast's name to what is wrong in it.
+func (s *source) explain(err error) error {
+	var wrong *CastError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return err
+}
+
+// progress tells how far a file is; it may be called often, and Progress is only when a hundredth more is done.
+func (l Look) progress(path string) func(float64) {
+	last := -1
+	return func(done float64) {
+		if n := int(done * 100); l.Progress != nil && n > last {
+			last = n
+			l.Progress(path, done)
+		}
+	}
 }

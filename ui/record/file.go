@@ -2,7 +2,6 @@ package record
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +19,11 @@ type draft struct {
 	buf  *bufio.Writer
 }
 
+// disk is between a file and what is written to it; nil is nothing. Tests let it fail.
+type disk func(io.Writer) io.Writer
+
 // newDraft begins a file. The error names the path and the cause.
-func newDraft(path string) (*draft, error) {
+func newDraft(path string, fault disk) (*draft, error) {
 	d := &draft{path: path, to: path}
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		d.to = to
@@ -42,7 +44,11 @@ func newDraft(path string) (*draft, error) {
 	if err != nil {
 		return nil, failed(path, err)
 	}
-	d.file, d.buf = f, bufio.NewWriterSize(f, 64<<10)
+	var to io.Writer = f
+	if fault != nil {
+		to = fault(f)
+	}
+	d.file, d.buf = f, bufio.NewWriterSize(to, 64<<10)
 	return d, nil
 }
 
@@ -97,25 +103,6 @@ func (d *draft) place() error {
 func (d *draft) drop() {
 	_ = d.file.Close()           // it may be closed
 	_ = os.Remove(d.file.Name()) // it may have its place
-}
-
-// writeFile makes a file by a function, complete or not at all.
-func writeFile(ctx context.Context, path string, write func(io.Writer) error) error {
-	d, err := newDraft(path)
-	if err != nil {
-		return err
-	}
-	defer d.drop()
-	if err := write(d); err != nil {
-		return err
-	}
-	if err := d.finish(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return d.place()
 }
 
 // growing is a file that is read, perhaps, after the program was killed: each line is written at once, and a part of one is taken

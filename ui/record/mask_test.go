@@ -121,7 +121,7 @@ func TestSecretsAreMaskedB191(t *testing.T) {
 			}
 		},
 		"in the title":     func(s *stage) { s.r.Frame(s.at, ansi.SetWindowTitle("key "+key)+"ok") },
-		"in a link":        func(s *stage) { s.show(ansi.SetHyperlink("http://x/" + key) + "here" + ansi.ResetHyperlink()) },
+		"in a link":        func(s *stage) { s.show(ansi.SetHyperlink("http://x/"+key) + "here" + ansi.ResetHyperlink()) },
 		"in the clipboard": func(s *stage) { s.r.Frame(s.at, ansi.SetSystemClipboard(key)+"ok") },
 		"in base64": func(s *stage) {
 			s.show(base64.StdEncoding.EncodeToString([]byte("user:" + key)))

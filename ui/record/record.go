@@ -51,8 +51,10 @@ type Look struct {
 	NoFrame bool
 	// Progress is told how far the making of a file is, from 0 to 1. It may be nil.
 	Progress func(path string, done float64)
-	// Warn is told once which characters no font has. It may be nil.
-	Warn func(warning string)
+	// Missing is told once which characters no font has, each with its code points; a frame stands for them. It may be nil.
+	Missing func(characters string)
+
+	fault disk
 }
 
 // Recorder writes a recording. It belongs to one goroutine.
@@ -84,7 +86,7 @@ func New(cfg Config) (*Recorder, error) {
 		if path == "" {
 			continue
 		}
-		d, err := newDraft(path)
+		d, err := newDraft(path, cfg.fault)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +100,7 @@ func New(cfg Config) (*Recorder, error) {
 		}
 		r.live, to = g, g
 	} else {
-		d, err := newDraft(first)
+		d, err := newDraft(first, cfg.fault)
 		if err != nil {
 			return nil, err
 		}
@@ -202,11 +204,7 @@ func (r *Recorder) make(ctx context.Context) error {
 		source = r.draft.file.Name()
 	}
 	files, err := render(ctx, source, Files{GIF: r.cfg.GIF, SVG: r.cfg.SVG, Text: r.cfg.Text}, r.cfg.Look)
-	defer func() {
-		for _, f := range files {
-			f.drop()
-		}
-	}()
+	defer func() { drop(files) }()
 	if err != nil {
 		return err
 	}
