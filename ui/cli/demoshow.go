@@ -26,7 +26,9 @@ func (d *demoOptions) look(c *command, f *pflag.FlagSet) {
 
 // lookOf is what the flags say of it; progress and warnings go to standard error.
 func (c *command) lookOf(d *demoOptions) record.Look {
-	l := record.Look{NoFrame: d.noFrame, Warn: func(text string) { c.err.line("vitrine: %s", text) }}
+	l := record.Look{NoFrame: d.noFrame, Missing: func(characters string) {
+		c.err.line("%s", c.T("vitrine: no font has these characters, a frame stands for each: %s", characters))
+	}}
 	if c.proc.Err == Terminal {
 		l.Progress = func(path string, done float64) {
 			c.err.raw(fmt.Sprintf("\r%s %3.0f%%", path, 100*done))

@@ -141,7 +141,8 @@ func commandTable() map[Text]string {
 		"WHEN":                               "时间",
 		"TEXT":                               "内容",
 		"%d sessions with a star left alone": "保留 %d 个加星会话",
-		"nothing of %s has that in %s":       "%[2]s 中 %[1]s 的会话没有这些内容",
-		"%s in %s, %d of them shown; --limit shows more": "%[2]s中的 %[1]s，已显示 %[3]d 条；--limit 可显示更多",
+		"vitrine: no font has these characters, a frame stands for each: %s": "vitrine: 没有字体包含这些字符，以方框代替：%s",
+		"nothing of %s has that in %s":                                       "%[2]s 中 %[1]s 的会话没有这些内容",
+		"%s in %s, %d of them shown; --limit shows more":                     "%[2]s中的 %[1]s，已显示 %[3]d 条；--limit 可显示更多",
 	}
 }
