@@ -17,10 +17,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"vitrine/runtime"
 	"vitrine/ui/line"
+	"vitrine/ui/paint"
+	"vitrine/ui/paint/termtest"
 	"vitrine/ui/theme"
 )
 
@@ -33,6 +36,9 @@ type gallery struct {
 	film   map[[2]int][]tea.View
 	plays  int // that came to their end
 	themes map[theme.Options]*theme.Theme
+	// An old terminal, and our painter for it.
+	old     *termtest.Terminal
+	painter *paint.Painter
 }
 
 // galleryDir holds a file for each shot.
@@ -122,7 +128,43 @@ func (s *stage) shot(d *driver, name string) {
 			g.film[size] = append(g.film[size], d.m.View())
 		}
 	}
+	if size == [2]int{80, 24} {
+		s.onOld(d, name)
+	}
 	s.look(d, "dark")
+}
+
+// onOld paints the screen over those before it on an old terminal: without colours, in ASCII but for what was said, counted code point
+// by code point. It knows all that it is written, and shows what painting it whole would show.
+func (s *stage) onOld(d *driver, name string) {
+	s.Helper()
+	o := d.m.env.style.Theme.Options()
+	o.Name, o.Profile, o.ASCII = theme.Dark, colorprofile.ASCII, true
+	if s.g.themes[o] == nil {
+		s.g.themes[o] = theme.New(o)
+	}
+	th, metrics := d.m.env.style.Theme, d.m.env.style.Metrics
+	d.m.env.style.Theme, d.method = s.g.themes[o], ansi.WcWidth
+	d.m.env.metrics(paint.Metrics{})
+	d.m.restyle()
+	d.frame()
+	if s.g.old == nil {
+		s.g.old = termtest.New(termtest.Config{W: s.w, H: s.h, Old: true, Shows: true, Wc: true})
+		s.g.painter = paint.NewPainter(paint.PainterConfig{Profile: colorprofile.ASCII, Old: true, Plain: true})
+		s.g.painter.Resize(s.w, s.h)
+	}
+	v := d.m.View()
+	_, _ = s.g.old.Write(s.g.painter.Frame(v))
+	if bad := differs(repaint(v.Content, s.w, s.h, ansi.WcWidth), s.g.old.CellAt); bad != "" {
+		s.Errorf("%s on an old terminal: %s", name, bad)
+	}
+	if u := s.g.old.Unknown(); len(u) > 0 {
+		s.Errorf("%s: the old terminal does not know %v", name, u)
+	}
+	d.m.env.style.Theme, d.method = th, ansi.GraphemeWidth
+	d.m.env.metrics(metrics)
+	d.m.restyle()
+	d.frame()
 }
 
 // look puts on another set of colours.

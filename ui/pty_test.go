@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 	"github.com/creack/pty"
 
 	"vitrine/runtime/clock"
+	"vitrine/ui/paint/termtest"
 )
 
 // childVariable makes the test binary play the program itself, in a terminal of its own.
@@ -95,11 +95,17 @@ type inTerminal struct {
 
 func startChild(t *testing.T, how string, env ...string) *inTerminal {
 	t.Helper()
+	return startChildOn(t, how, 100, 30, func([]byte) {}, env...)
+}
+
+// startChildOn gives the child a terminal of a size; take gets what it writes.
+func startChildOn(t *testing.T, how string, w, h int, take func([]byte), env ...string) *inTerminal {
+	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Skipf("no pty: %v", err)
 	}
-	_ = pty.Setsize(master, &pty.Winsize{Rows: 30, Cols: 100})
+	_ = pty.Setsize(master, &pty.Winsize{Rows: uint16(h), Cols: uint16(w)})
 	c := &inTerminal{t: t, tty: tty, master: master, log: filepath.Join(t.TempDir(), "vitrine.log")}
 	if c.before, err = term.GetState(tty.Fd()); err != nil {
 		t.Fatal(err)
@@ -122,6 +128,7 @@ func startChild(t *testing.T, how string, env ...string) *inTerminal {
 			c.mu.Lock()
 			c.out.Write(buf[:n])
 			c.mu.Unlock()
+			take(buf[:n])
 			if err != nil {
 				return
 			}
@@ -171,23 +178,19 @@ func (c *inTerminal) exit() int {
 	if fmt.Sprint(*after) != fmt.Sprint(*c.before) {
 		c.t.Errorf("the terminal's state changed: %+v, was %+v", *after, *c.before)
 	}
-	c.wait("\x1b[?1049l")
-	out := c.output()
-	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?2004h": "\x1b[?2004l", "\x1b[?1002h": "\x1b[?1002l", "\x1b[?1006h": "\x1b[?1006l"} {
-		if strings.LastIndex(out, off) < strings.LastIndex(out, on) {
-			c.t.Errorf("%q is left on", on)
-		}
+	const mark = "\x1b]9;all read\x1b\\" // what was written before it has then been read
+	_, _ = c.tty.WriteString(mark)
+	c.wait(mark)
+	emu := termtest.New(termtest.Config{W: 100, H: 30})
+	_, _ = emu.Write([]byte(c.output()))
+	if left := emu.Left(); len(left) > 0 {
+		c.t.Errorf("left on the terminal: %v", left)
 	}
-	if strings.LastIndex(out, "\x1b[?25h") < strings.LastIndex(out, "\x1b[?25l") {
-		c.t.Error("the cursor is left hidden")
-	}
-	if style := cursorStyle.FindAllString(out, -1); len(style) == 0 || style[len(style)-1] != "\x1b[0 q" && style[len(style)-1] != "\x1b[ q" {
-		c.t.Errorf("the cursor keeps our shape: %q", style)
+	if u := emu.Unknown(); len(u) > 0 {
+		c.t.Errorf("no terminal knows %v", u)
 	}
 	return c.cmd.ProcessState.ExitCode()
 }
-
-var cursorStyle = regexp.MustCompile(`\x1b\[\d* q`)
 
 // B037: a fault of ours restores the terminal, puts its stack in the log, and says where that is in one line.
 func TestFaultsLeaveTheTerminalClean(t *testing.T) {

@@ -88,10 +88,11 @@ func show(ctx context.Context, opts Options, m *Model, g *guard) error {
 	profile := colorprofile.Detect(opts.Output, env)
 	t := paint.NewTerminal(paint.TerminalConfig{
 		In: opts.Input, Out: opts.Output, Clock: opts.Clock, Env: opts.Env,
-		Painter: paint.PainterConfig{Profile: profile, Plain: strings.HasPrefix(opts.Env("TERM"), "screen")},
+		Painter: paint.PainterConfig{Profile: profile, Plain: strings.HasPrefix(opts.Env("TERM"), "screen"), Old: paint.OldTerminal(opts.Env("TERM"))},
 	})
 	m.env.terminal = t
-	p := tea.NewProgram(g, append(ownOptions(opts.Clock, t, g), tea.WithContext(ctx), tea.WithInput(opts.Input),
+	keys := &paint.Keys{File: opts.Input, Clock: opts.Clock}
+	p := tea.NewProgram(g, append(ownOptions(opts.Clock, t, g), tea.WithContext(ctx), tea.WithInput(keys),
 		tea.WithColorProfile(profile), tea.WithWindowSize(m.w, m.h))...)
 	if err := t.Start(); err != nil {
 		return errors.Join(err, t.Close())
@@ -157,9 +158,9 @@ func usable(name string) error {
 	return nil
 }
 
-// asciiOnly is true where the braille signs would not be shown: the Linux console, and a locale without UTF-8.
+// asciiOnly is true where the braille signs would not be shown: the Linux console, old terminals, and a locale without UTF-8.
 func asciiOnly(env func(string) string) bool {
-	if env("TERM") == "linux" {
+	if env("TERM") == "linux" || paint.OldTerminal(env("TERM")) {
 		return true
 	}
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

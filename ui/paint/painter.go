@@ -41,6 +41,8 @@ type PainterConfig struct {
 	Profile colorprofile.Profile
 	// Plain says that the terminal does not fill what it erases with the background colour.
 	Plain bool
+	// Old is for terminals that know what the VT220 knew: nothing else is written.
+	Old bool
 }
 
 // NewPainter makes a painter of a terminal that counts by code point and has no size yet.
@@ -78,6 +80,9 @@ func (p *Painter) Invalidate() { p.whole, p.rows = true, nil }
 
 // Stale says that v is not what was painted last. Without a size nothing is ever painted.
 func (p *Painter) Stale(v tea.View) bool {
+	if p.cfg.Old {
+		v.WindowTitle, v.MouseMode = "", tea.MouseModeNone
+	}
 	return p.w > 0 && p.h > 0 && (!p.begun || p.whole || v.Content != p.last.Content || v.WindowTitle != p.last.WindowTitle || v.MouseMode != p.last.MouseMode ||
 		!samePlace(v.Cursor, p.last.Cursor))
 }
@@ -101,9 +106,12 @@ func (p *Painter) Frame(v tea.View) []byte {
 	if first {
 		p.begun, p.shown = true, true
 		p.Invalidate()
-		p.buf.WriteString(enter)
+		p.buf.WriteString(p.enter())
 	}
-	if core := p.method == ansi.GraphemeWidth; core != p.core {
+	if p.cfg.Old {
+		v.WindowTitle, v.MouseMode = "", tea.MouseModeNone
+	}
+	if core := p.method == ansi.GraphemeWidth && !p.cfg.Old; core != p.core {
 		p.core = core
 		if core {
 			p.buf.WriteString(ansi.SetModeUnicodeCore)
@@ -132,7 +140,7 @@ func (p *Painter) Frame(v tea.View) []byte {
 
 // settle puts the cursor where it belongs. It is not seen flying about while cells are written, from head on.
 func (p *Painter) settle(c *tea.Cursor, moved bool, head int) {
-	if c != nil && shape(c) != p.shape {
+	if c != nil && !p.cfg.Old && shape(c) != p.shape {
 		p.shape = shape(c)
 		p.buf.WriteString(ansi.SetCursorStyle(p.shape))
 	}
@@ -167,51 +175,6 @@ func shape(c *tea.Cursor) int {
 		n++
 	}
 	return n
-}
-
-// Leave gives what brings the terminal back to what it was before the first frame; nothing when there was none. The frame
-// after it enters again.
-func (p *Painter) Leave() []byte {
-	if !p.begun {
-		return nil
-	}
-	p.buf.Reset()
-	if p.last.MouseMode != tea.MouseModeNone {
-		p.buf.WriteString(mouse(tea.MouseModeNone))
-	}
-	if p.last.WindowTitle != "" {
-		p.buf.WriteString(ansi.SetWindowTitle(""))
-	}
-	if p.core {
-		p.buf.WriteString(ansi.ResetModeUnicodeCore)
-	}
-	if p.shape != 0 {
-		p.buf.WriteString(ansi.SetCursorStyle(0))
-	}
-	p.buf.WriteString(leave)
-	p.begun, p.core, p.shape = false, false, 0
-	return p.buf.Bytes()
-}
-
-// What is set before the first frame and taken back after the last one: the other screen, no wrapping at the edge (a character
-// that a terminal counts otherwise must not push the next row), pastes in brackets, and keys told apart in both known ways. It is
-// left empty: tmux shows what stood in it on the first screen when the size changed meanwhile.
-const (
-	enter = ansi.SetModeAltScreenSaveCursor + "\x1b[?7l" + ansi.SetModeBracketedPaste + ansi.SetModifyOtherKeys2 + "\x1b[>1u"
-	leave = "\x1b[m" + "\x1b[<1u" + ansi.ResetModifyOtherKeys + ansi.ResetModeBracketedPaste + "\x1b[?7h" + ansi.EraseEntireScreen + ansi.ResetModeAltScreenSaveCursor +
-		ansi.SetModeTextCursorEnable
-)
-
-// mouse switches to what the mouse is to tell.
-func mouse(m tea.MouseMode) string {
-	const off = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr
-	switch m {
-	case tea.MouseModeCellMotion:
-		return ansi.ResetModeMouseAnyEvent + ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
-	case tea.MouseModeAllMotion:
-		return ansi.ResetModeMouseButtonEvent + ansi.SetModeMouseAnyEvent + ansi.SetModeMouseExtSgr
-	}
-	return off
 }
 
 // clear empties the terminal's screen.
@@ -278,12 +241,12 @@ func (p *Painter) lay(line uv.Line) {
 		}
 		if x+c.Width > p.w { // half of it has no room: its colours have
 			for ; x < p.w; x++ {
-				p.row[x] = uv.Cell{Content: " ", Width: 1, Style: p.converted(&c.Style), Link: c.Link}
+				p.row[x] = uv.Cell{Content: " ", Width: 1, Style: p.converted(&c.Style), Link: p.linkOf(c)}
 			}
 			break
 		}
 		p.row[x] = *c
-		p.row[x].Style = p.converted(&c.Style)
+		p.row[x].Style, p.row[x].Link = p.converted(&c.Style), p.linkOf(c)
 		for i := 1; i < c.Width; i++ {
 			p.row[x+i] = uv.Cell{}
 		}
@@ -292,6 +255,14 @@ func (p *Painter) lay(line uv.Line) {
 	for ; x < p.w; x++ {
 		p.row[x] = uv.EmptyCell
 	}
+}
+
+// linkOf is the link of a cell; old terminals have none.
+func (p *Painter) linkOf(c *uv.Cell) uv.Link {
+	if p.cfg.Old {
+		return uv.Link{}
+	}
+	return c.Link
 }
 
 // converted is a style in the colours that the terminal has.
@@ -335,10 +306,18 @@ func (p *Painter) runEnd(old []uv.Cell, x int) int {
 			break
 		}
 	}
-	for end < p.w && p.row[end].Width == 0 {
-		end++
+	for end < p.w && (p.row[end].Width == 0 || !sure(p.lead(end-1).Content)) {
+		end++ // what such a character may have spilled on is written again
 	}
 	return end
+}
+
+// lead is the cell of the row that holds the character of a cell.
+func (p *Painter) lead(x int) *uv.Cell {
+	for x > 0 && p.row[x].Width == 0 {
+		x--
+	}
+	return &p.row[x]
 }
 
 // Blanks from here on are erased rather than written.
@@ -364,9 +343,13 @@ func (p *Painter) put(x, end int) int {
 	}
 	p.usePen(c.Style)
 	p.useLink(c.Link)
+	certain := sure(c.Content)
+	if c.Width > 1 && !certain { // where it is given one cell only, nothing old shows in the other
+		p.csi(c.Width, 'X')
+	}
 	p.buf.WriteString(c.Content)
 	p.x += c.Width
-	if p.x >= p.w || !simple(c.Content) {
+	if p.x >= p.w || !certain {
 		p.x = -1
 	}
 	return max(c.Width, 1)
@@ -399,19 +382,6 @@ func (p *Painter) blanks(x, end int) int {
 	return n
 }
 
-// simple says that every terminal moves on by the width of the cluster: it is one code point.
-func simple(cluster string) bool {
-	if len(cluster) == 1 {
-		return true
-	}
-	for i := range cluster {
-		if i > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func (p *Painter) usePen(s uv.Style) {
 	if s == p.pen {
 		return
@@ -438,10 +408,11 @@ func (p *Painter) moveTo(x, y int) {
 	case p.y == y && p.x == x:
 	case p.y == y && p.x >= 0 && x > p.x:
 		p.csi(x-p.x, 'C')
-	case p.y == y && x == 0:
+	case p.y == y: // no column by its number: old terminals do not know that
 		p.buf.WriteByte('\r')
-	case p.y == y:
-		p.csi(x+1, 'G')
+		if x > 0 {
+			p.csi(x, 'C')
+		}
 	case x == 0 && p.y >= 0 && y == p.y+1:
 		p.buf.WriteString("\r\n")
 	default:

@@ -56,6 +56,7 @@ type Terminal struct {
 	sized bool
 	raw   []byte
 	asked int // answers that are still to come
+	can   struct{ sync, core bool }
 
 	own     sync.Mutex // guards the painter and the terminal; held while something is written
 	painter *Painter
@@ -94,15 +95,22 @@ func (t *Terminal) Start() error {
 		return err
 	}
 	t.began = t.cfg.Clock.Now()
-	ask := ansi.RequestBackgroundColor
-	t.asked = 1
-	if answersModes(t.cfg.Env) {
-		ask += ansi.RequestModeSynchronizedOutput + ansi.RequestModeUnicodeCore
-		t.asked = 3
+	if !t.cfg.Painter.Old {
+		ask := ansi.RequestBackgroundColor
+		t.asked = 1
+		if answersModes(t.cfg.Env) {
+			ask += ansi.RequestModeSynchronizedOutput + ansi.RequestModeUnicodeCore
+			t.asked = 3
+		}
+		t.write([]byte(ask))
 	}
-	t.write([]byte(ask))
 	t.done.Go(t.loop)
 	return nil
+}
+
+// OldTerminal says whether a terminal of this name knows no more than the VT220 did.
+func OldTerminal(name string) bool {
+	return len(name) > 2 && strings.HasPrefix(name, "vt") && name[2] >= '0' && name[2] <= '9' || strings.HasPrefix(name, "ansi")
 }
 
 // answersModes says whether the terminal can be asked about modes: some show the question as text, and over slow lines the answer
@@ -173,17 +181,15 @@ func (t *Terminal) Filter(msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// mode takes what the terminal says that it can do.
+// mode takes what the terminal says that it can do; the next frame heeds it. It does not wait for a frame that is being written.
 func (t *Terminal) mode(msg tea.ModeReportMsg) {
-	t.own.Lock()
-	defer t.own.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch msg.Mode {
 	case ansi.ModeSynchronizedOutput:
-		t.painter.SetSync(msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet)
+		t.can.sync = msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet
 	case ansi.ModeUnicodeCore:
-		if msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet || msg.Value == ansi.ModePermanentlySet {
-			t.painter.SetMethod(ansi.GraphemeWidth)
-		}
+		t.can.core = t.can.core || msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet || msg.Value == ansi.ModePermanentlySet
 	}
 }
 
@@ -193,8 +199,11 @@ func (t *Terminal) answered() {
 	t.mu.Unlock()
 }
 
-// pass writes a sequence between two frames.
+// pass writes a sequence between two frames. Of those an old terminal gets what it knows.
 func (t *Terminal) pass(seq string) {
+	if t.cfg.Painter.Old && strings.Contains(seq, "\x1b]") {
+		return
+	}
 	t.mu.Lock()
 	if len(t.raw)+len(seq) <= rawBound {
 		t.raw = append(t.raw, seq...)
@@ -242,12 +251,16 @@ func (t *Terminal) paint() {
 		return // it waits for Restore
 	}
 	t.mu.Lock()
-	f, raw := t.next, t.raw
+	f, raw, can := t.next, t.raw, t.can
 	t.next, t.raw = frame{view: f.view, w: f.w, h: f.h}, nil
 	t.mu.Unlock()
 	t.write(raw)
 	if !f.there {
 		return
+	}
+	t.painter.SetSync(can.sync)
+	if can.core {
+		t.painter.SetMethod(ansi.GraphemeWidth)
 	}
 	t.painted = t.cfg.Clock.Now()
 	if w, h := t.painter.Size(); f.sized || w != f.w || h != f.h {

@@ -1,0 +1,109 @@
+package paint_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"vitrine/runtime/clock"
+	"vitrine/ui/paint"
+)
+
+// typist writes to a terminal, with pauses, and reads what comes through.
+type typist struct {
+	clk  *clock.Sim
+	w    *os.File
+	keys *paint.Keys
+	got  strings.Builder
+}
+
+func newTypist(t interface{ Fatal(...any) }) *typist {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clk := clock.NewSim(start)
+	return &typist{clk: clk, w: w, keys: &paint.Keys{File: r, Clock: clk}}
+}
+
+func (y *typist) send(s string, after time.Duration) {
+	y.clk.Advance(after)
+	_, _ = y.w.WriteString(s)
+	buf := make([]byte, 4096)
+	n, _ := y.keys.Read(buf)
+	y.got.Write(buf[:n])
+}
+
+func (y *typist) close() {
+	_ = y.w.Close()
+	_ = y.keys.Close()
+}
+
+var answers = []string{"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\", "\x1b]11;rgb:1e1e/1e1e/2e2e\a", "\x1b[?2027;2$y", "\x1b[?62;22c", "\x1b[?1u", "\x1bP>|XTerm(388)\x1b\\"}
+
+// B034: wherever an answer is cut, and whatever time its rest takes, nothing of it comes through as text: it comes whole, or not at
+// all but for an escape and the sign after it, which are a key that nothing is bound to. What is typed around it comes as it is.
+func TestAnswersInPieces(t *testing.T) {
+	for _, a := range answers {
+		for cut := 1; cut < len(a); cut++ {
+			for _, pause := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
+				if cut == 1 && pause > 50*time.Millisecond {
+					continue // an escape alone is the Esc key
+				}
+				if cut == 2 && pause > 50*time.Millisecond {
+					continue // and so is Alt with a sign
+				}
+				y := newTypist(t)
+				y.send("ab", 0)
+				y.send(a[:cut], 0)
+				y.send(a[cut:]+"c", pause)
+				got := y.got.String()
+				if got != "ab"+a+"c" && got != "ab"+a[:min(cut, 2)]+"c" {
+					t.Errorf("%q cut at %d with a pause of %v comes through as %q", a, cut, pause, got)
+				}
+				y.close()
+			}
+		}
+		// Byte by byte: fast, it comes whole.
+		for pause, want := range map[time.Duration]string{time.Millisecond: "ab" + a + "c", 20 * time.Millisecond: "ab" + a[:2] + "c"} {
+			y := newTypist(t)
+			for _, c := range []byte("ab" + a + "c") {
+				y.send(string([]byte{c}), pause)
+			}
+			if got := y.got.String(); got != want {
+				t.Errorf("%q byte by byte with %v in between comes through as %q", a, pause, got)
+			}
+			y.close()
+		}
+		// One whose rest never comes takes nothing of what is typed later.
+		y := newTypist(t)
+		y.send(a[:len(a)-1], 0)
+		y.send("typed", 2*time.Second)
+		if got := y.got.String(); got != "typed" {
+			t.Errorf("after a part of %q %q comes through", a, got)
+		}
+		y.close()
+	}
+}
+
+// Keys, mouse and pastes come through unchanged, however they are cut; a paste that holds an answer too.
+func TestKeysComeThrough(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"a", "部署", "\x1b[A", "\x1bOP", "\x1b[<35;10;12M", "\x1b[13;2u", "\x1b", "\x1bx", "\x1b]x", "\x1b[106;5u", "\r", "\x7f",
+		"\x1b[200~text \x1b]11;rgb:0/0/0\x1b\\ and \x1b[?62c more\x1b[201~", "\x1b[I"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "typed"), "")
+		y := newTypist(t)
+		defer y.close()
+		for rest := text; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			y.send(rest[:n], time.Duration(rapid.IntRange(0, 100).Draw(t, "ms"))*time.Millisecond)
+			rest = rest[n:]
+		}
+		if got := y.got.String(); got != text {
+			t.Fatalf("%q comes through as %q", text, got)
+		}
+	})
+}
