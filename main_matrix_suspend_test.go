@@ -87,8 +87,9 @@ func TestSuspendedRunHoldsNothing(t *testing.T) {
 	}
 }
 
-// Ctrl+Z in the screen: the terminal is the shell's again and clean, the database is free, in the middle of a run too. fg brings
-// the screen back, with the text that was being typed, and the run goes on to its end.
+// B038: Ctrl+Z in the screen stops the program: the terminal is the shell's again and clean, the database is free, in the middle of a
+// run too. fg brings the screen back, at the size that the terminal has by then, with the text that was being typed; the modes are
+// set again, and the run goes on to its end.
 func TestTerminalSuspended(t *testing.T) {
 	dir := t.TempDir()
 	sh, err := exec.LookPath("sh")
@@ -111,8 +112,8 @@ func TestTerminalSuspended(t *testing.T) {
 	if left := leftovers(y.output(0)); len(left) > 0 {
 		t.Errorf("left on the terminal: %v", left)
 	}
-	y.send("jobs; echo al''ive\r")
-	y.wait("alive")
+	y.send("jobs; echo al''ive; stty -a | grep -c ' icanon'; ps -o stat= -o args= | grep -c '^T.*--user ann$'\r")
+	y.wait("alive\n1\n1")
 	if !strings.Contains(y.last(), "Stopped") {
 		t.Errorf("it is no stopped job:\n%s", y.last())
 	}
@@ -120,8 +121,18 @@ func TestTerminalSuspended(t *testing.T) {
 		t.Error(err)
 	}
 	vitrine(dir, "run", "--user", "ann", "--session", "other", "1+1").ok(t)
+	y.resize(96, 26)
+	from := len(y.output(0))
 	y.send("fg\r")
 	y.wait("❯ typed meanwhile", "✓ done")
+	for _, mode := range []string{"\x1b[?1049h", "\x1b[?2004h", "\x1b[?1002h", "\x1b[>1u"} {
+		if !strings.Contains(y.output(from), mode) {
+			t.Errorf("%q is not set again", mode)
+		}
+	}
+	if rows := y.rows(); len(rows) != 26 || !strings.HasSuffix(rows[25], "? help") || len([]rune(rows[25])) > 96 {
+		t.Errorf("after fg the screen is not one of 96x26:\n%s", y.screen())
+	}
 	y.send("\x03\x03\x03")
 	y.until("the shell again", func() bool { return strings.Contains(y.last(), "tab kept") })
 	y.send("exit\r")

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
@@ -26,6 +25,7 @@ import (
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
 	"vitrine/ui/cli"
+	"vitrine/ui/paint/termtest"
 )
 
 // The program with a broken part, for what cannot be broken from outside. The process is this test binary, started anew.
@@ -279,57 +279,11 @@ func (y *tty) clean() {
 // last is the text that stands on the main screen after the program.
 func (y *tty) last() string { return strings.TrimSpace(y.screen()) }
 
-var (
-	modeSequence  = regexp.MustCompile(`^\x1b\[\?([0-9;]+)([hl])$`)
-	kittySequence = regexp.MustCompile(`^\x1b\[([<>=])([0-9;]*)u$`)
-	otherKeys     = regexp.MustCompile(`^\x1b\[>4(;([0-9]))?m$`)
-	cursorStyle   = regexp.MustCompile(`^\x1b\[([0-9]?) q$`)
-)
-
-// leftovers plays the output through and names the modes that are not as they were before it.
-func leftovers(out string) (left []string) {
-	on := map[string]bool{"25": true, "7": true} // what a terminal starts with
-	kitty, other, style, pen, link := 0, "", "", "", ""
-	var state byte
-	for i := 0; i < len(out); {
-		seq, _, n, next := ansi.DecodeSequence(out[i:], state, nil)
-		state = next
-		i += n
-		switch {
-		case modeSequence.MatchString(seq):
-			m := modeSequence.FindStringSubmatch(seq)
-			for _, mode := range strings.Split(m[1], ";") {
-				on[mode] = m[2] == "h"
-			}
-		case kittySequence.MatchString(seq):
-			switch m := kittySequence.FindStringSubmatch(seq); m[1] {
-			case ">":
-				kitty++
-			case "<":
-				kitty = max(kitty-1, 0)
-			}
-		case otherKeys.MatchString(seq):
-			other = otherKeys.FindStringSubmatch(seq)[2]
-		case cursorStyle.MatchString(seq):
-			style = cursorStyle.FindStringSubmatch(seq)[1]
-		case strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m"):
-			pen = strings.Trim(seq, "\x1b[m0")
-		case strings.HasPrefix(seq, "\x1b]8;"):
-			link = strings.TrimRight(strings.TrimPrefix(seq, "\x1b]8;;"), "\x1b\\\x07")
-		}
-	}
-	for mode, set := range on {
-		if set != (mode == "25" || mode == "7") {
-			left = append(left, fmt.Sprintf("mode %s is %v", mode, set))
-		}
-	}
-	if kitty != 0 || other != "" && other != "0" {
-		left = append(left, fmt.Sprintf("%d kitty entries, modifyOtherKeys %q", kitty, other))
-	}
-	if style != "" && style != "0" || pen != "" || link != "" {
-		left = append(left, fmt.Sprintf("cursor style %q, pen %q, link %q", style, pen, link))
-	}
-	return left
+// leftovers plays the output through and names what is not as it was before it: modes, keyboard, cursor, colours, links, title.
+func leftovers(out string) []string {
+	emu := termtest.New(termtest.Config{W: 200, H: 60})
+	_, _ = emu.Write([]byte(out))
+	return emu.Left()
 }
 
 // What a person does first: start, ask, read the answer, leave by Ctrl+C twice. Every mode of the terminal was used and is
@@ -700,6 +654,9 @@ printf '%s\n' "$line" > "$2"
 	y.wait("cooked, -rw-------, half, -w")
 	if y.emu.IsAltScreen() {
 		t.Error("the editor is on the program's screen")
+	}
+	if left := leftovers(y.output(0)); len(left) > 0 {
+		t.Errorf("the editor has a terminal with %v", left)
 	}
 	y.send("\x03")
 	y.wait("caught it")
