@@ -21,7 +21,6 @@ import (
 
 	"vitrine/assets"
 	"vitrine/llm"
-	"vitrine/llm/discover"
 	"vitrine/llm/endpoint"
 	"vitrine/llm/offline"
 	"vitrine/llm/openai"
@@ -68,12 +67,17 @@ type wiring struct {
 	dir      string
 	called   string
 	slow     func(tool string) time.Duration
+	// learned is what endpoints refused and listed, one memory for each data folder; nil keeps none together.
+	learned *openai.Memories
 }
 
 func (w wiring) program() cli.Program {
 	crash := &cli.Crash{Exit: os.Exit}
+	if w.learned == nil {
+		w.learned = &openai.Memories{}
+	}
 	return cli.Program{
-		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: reach, Describe: describe, Models: models, Signals: cli.OSSignals, Crash: crash,
+		Clock: clock.NewReal(crash.Caught), Open: cli.Suspendable(w.open), Inspect: inspect, Reach: w.reach, Describe: w.describe, Models: w.models, Signals: cli.OSSignals, Crash: crash,
 		RuleNames: func() []string {
 			return runtime.RuleNames(slices.Concat(builtin.All(builtin.Deps{}), builtin.Files(builtin.Deps{}), w.tools)...)
 		},
@@ -157,7 +161,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		OnPanic: func(p *runtime.PanicError) { logPanic(cfg, clk, "a turn", p.Value, []byte(p.Stack)) },
 	})
 	app.Agent, app.Feed = engine, bus
-	app.View = func(s cli.ScreenOptions) ui.Options { return screenOptions(cfg, clk, app, notes, s) }
+	app.View = func(s cli.ScreenOptions) ui.Options { return w.screenOptions(cfg, clk, app, notes, s) }
 	app.Screen = func(ctx context.Context, s cli.ScreenOptions) error {
 		show := ui.Run
 		if w.show != nil {
@@ -258,8 +262,8 @@ func learnedPath(cfg config.Config) string {
 }
 
 // wire says how endpoints are spoken to: which profiles there are and what was learned.
-func wire(cfg config.Config) openai.Config {
-	return openai.Config{Profiles: cfg.Profiles, Memory: openai.NewMemory(learnedPath(cfg))}
+func (w wiring) wire(cfg config.Config) openai.Config {
+	return openai.Config{Profiles: cfg.Profiles, Memory: w.learned.At(learnedPath(cfg))}
 }
 
 // at is where an endpoint is, over how it is spoken to. LLM_PROFILE is for servers on this machine only when there is no other.
@@ -289,7 +293,7 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions, t *
 	if o.Headless {
 		pace = 0
 	}
-	e := endpoint.Config{Wire: t.Through(wire(cfg)), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
+	e := endpoint.Config{Wire: t.Through(w.wire(cfg)), Silence: cfg.LLMTimeout, Retries: cfg.LLMRetries, RetryBase: cfg.LLMRetryBaseDelay, Clock: clk, Rand: rand.Float64,
 		Prices: cfg.Prices, Protocol: profile.Protocol(cfg.Protocol)}
 	local := e
 	local.Wire = at(e.Wire, cfg, config.Endpoint{Kind: config.Local})
@@ -310,7 +314,7 @@ func (w wiring) model(cfg config.Config, clk clock.Clock, o cli.OpenOptions, t *
 }
 
 // screenOptions are those of the terminal's screen on the app.
-func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *notices, s cli.ScreenOptions) ui.Options {
+func (w wiring) screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *notices, s cli.ScreenOptions) ui.Options {
 	end := cfg.Endpoint()
 	models := []string{end.Model}
 	if end.Kind != config.Offline {
@@ -321,7 +325,7 @@ func screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, notes *noti
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Files: app.Files, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Lang: s.Lang, Keys: cfg.Keys,
-		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return offers(ctx, cfg) },
+		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return w.offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}
 }
@@ -428,29 +432,20 @@ func inspect(ctx context.Context, cfg config.Config) cli.StoreState {
 	return s
 }
 
-// reachLimit bounds the sign of life that doctor --check asks for.
-const reachLimit = 15 * time.Second
-
 // models asks the endpoint and this machine for their models.
-func models(ctx context.Context, cfg config.Config) (offer cli.Offer) {
-	clk, w := clock.Real(), wire(cfg)
-	if end := cfg.Remote(); end.Kind != config.Offline {
-		ctx, cancel := clk.WithTimeout(ctx, reachLimit)
-		defer cancel()
-		c := openai.New(at(w, cfg, end))
-		defer c.Close()
-		offer.Models, offer.Err = c.Models(ctx)
-	}
-	for _, f := range discover.Local(ctx, clk, llm.LocalServers()) {
-		w.Memory.Sized(f.BaseURL(), f.Models)
+func (w wiring) models(ctx context.Context, cfg config.Config) cli.Offer {
+	end := cfg.Remote()
+	list := endpoint.List(ctx, clock.Real(), at(w.wire(cfg), cfg, end), end.Kind != config.Offline)
+	offer := cli.Offer{Models: list.Models, Err: list.Err}
+	for _, f := range list.Local {
 		offer.Local = append(offer.Local, cli.LocalOffer{Server: f.LocalServer, Models: f.Models})
 	}
 	return offer
 }
 
 // offers are the models for the screen's list.
-func offers(ctx context.Context, cfg config.Config) (list []ui.ModelOffer, err error) {
-	offer := models(ctx, cfg)
+func (w wiring) offers(ctx context.Context, cfg config.Config) (list []ui.ModelOffer, err error) {
+	offer := w.models(ctx, cfg)
 	for _, l := range cli.ModelLines(cfg, offer) {
 		o := ui.ModelOffer{Name: l.Model, At: l.At}
 		if l.Context != nil {
@@ -462,15 +457,15 @@ func offers(ctx context.Context, cfg config.Config) (list []ui.ModelOffer, err e
 }
 
 // describe tells how the endpoint is spoken to, for doctor.
-func describe(cfg config.Config) [][]string {
+func (w wiring) describe(cfg config.Config) [][]string {
 	end := cfg.Endpoint()
-	return endpoint.Describe(at(wire(cfg), cfg, end), end.ModelID()).Facts(cfg.Prices)
+	return endpoint.Describe(at(w.wire(cfg), cfg, end), end.ModelID()).Facts(cfg.Prices)
 }
 
 // reach asks the endpoint for its list of models, and tells how it is spoken to.
-func reach(ctx context.Context, cfg config.Config) (string, error) {
+func (w wiring) reach(ctx context.Context, cfg config.Config) (string, error) {
 	end := cfg.Endpoint()
-	ctx, cancel := context.WithTimeout(ctx, reachLimit)
+	ctx, cancel := context.WithTimeout(ctx, endpoint.ReachLimit)
 	defer cancel()
-	return endpoint.Reach(ctx, at(wire(cfg), cfg, end), end.ModelID())
+	return endpoint.Reach(ctx, at(w.wire(cfg), cfg, end), end.ModelID())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,10 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/llmtest"
 	"vitrine/llm/scripted"
+	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/trace"
+	"vitrine/ui/cli"
 	"vitrine/ui/demo"
 )
 
@@ -19,7 +23,7 @@ import (
 func described(t *testing.T, cfg config.Config) string {
 	t.Helper()
 	text := ""
-	for _, f := range describe(cfg) {
+	for _, f := range (wiring{}).describe(cfg) {
 		text += strings.Join(f, ": ") + "\n"
 	}
 	return text
@@ -56,16 +60,16 @@ func TestModelsOfAnEndpoint(t *testing.T) {
 		llmtest.Page(200, "application/json", `[{"id":"a","context_length":8192},{"id":"b"}]`),
 	} {
 		srv.SetModels(list)
-		if got := models(t.Context(), cfg); got.Err != nil || len(got.Models) != 2 || got.Models[0] != (llm.ModelInfo{ID: "a", Context: 8192}) || got.Models[1].ID != "b" {
+		if got := (wiring{}).models(t.Context(), cfg); got.Err != nil || len(got.Models) != 2 || got.Models[0] != (llm.ModelInfo{ID: "a", Context: 8192}) || got.Models[1].ID != "b" {
 			t.Errorf("%+v", got)
 		}
-		offered, err := offers(t.Context(), cfg)
+		offered, err := (wiring{}).offers(t.Context(), cfg)
 		if err != nil || len(offered) < 3 || offered[0].Name != "a" || offered[0].Context != 8192 || !strings.HasPrefix(offered[0].At, "127.0.0.1:") || offered[len(offered)-1].Name != "offline" {
 			t.Errorf("%+v, %v", offered, err)
 		}
 	}
 	srv.SetModels(llmtest.Refuse(401, `{"error":{"message":"no sk-marked-key here"}}`))
-	offered, err := offers(t.Context(), cfg)
+	offered, err := (wiring{}).offers(t.Context(), cfg)
 	if err == nil || strings.Contains(err.Error(), "marked") || len(offered) < 2 || offered[0].Name != "b" {
 		t.Errorf("%+v, %v", offered, err)
 	}
@@ -105,5 +109,71 @@ func TestServesShortName(t *testing.T) {
 		if err := serves(config.Config{})(model); err != nil {
 			t.Errorf("%s: %v", model, err)
 		}
+	}
+}
+
+// What /model lists of contexts reaches the client that is at work, at once: a prompt beyond it is told. Another data folder knows nothing
+// of it.
+func TestListedWindowsReachTheClient(t *testing.T) {
+	srv := llmtest.NewServer()
+	defer srv.Close()
+	srv.SetModels(llmtest.Page(200, "application/json", `{"data":[{"id":"m","max_model_len":100}]}`))
+	srv.Handle(func(llmtest.Request) llmtest.Reply {
+		return llmtest.Stream(llmtest.Text("ok"), llmtest.Finish("stop"), llmtest.Usage(1500, 1, -1), llmtest.DoneMark())
+	})
+	prog := wiring{}.program()
+	begin := func() (cfg config.Config, turn func() string) {
+		dir := t.TempDir()
+		cfg, err := config.Load(config.Inputs{Flags: config.Flags{User: "ann"}, Environ: []string{"OPENAI_BASE_URL=" + srv.URL(), "MODEL=m",
+			"AGENT_DB_PATH=" + filepath.Join(dir, "sessions.db"), "AGENT_TRACE_PATH=" + filepath.Join(dir, "traces.jsonl")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, err := prog.Open(t.Context(), cfg, clock.Real(), cli.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := app.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		sub := app.Feed.Subscribe(1 << 10)
+		if _, err := app.Agent.Open(t.Context(), "s", true); err != nil {
+			t.Fatal(err)
+		}
+		return cfg, func() (told string) {
+			if err := app.Agent.Submit(t.Context(), "s", "hello"); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				batch, err := sub.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, ev := range batch.Events {
+					switch d := ev.Data.(type) {
+					case trace.NoticeData:
+						told += d.Message
+					case trace.RunEndData:
+						return told
+					}
+				}
+			}
+		}
+	}
+	cfg, turn := begin()
+	_, elsewhere := begin()
+	if told := turn(); strings.Contains(told, "window") {
+		t.Errorf("before anything is listed: %q", told)
+	}
+	if offer := prog.Models(t.Context(), cfg); offer.Err != nil || len(offer.Models) != 1 {
+		t.Fatalf("%+v", offer)
+	}
+	if told := turn(); !strings.Contains(told, "the model's window has 100") {
+		t.Errorf("told %q", told)
+	}
+	if told := elsewhere(); strings.Contains(told, "window has") {
+		t.Errorf("another folder: %q", told)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -283,8 +284,9 @@ type call struct {
 	dir    string
 	env    []string
 	args   []string
-	stdout io.Writer // nil: kept
-	stdin  *os.File  // nil: the null device
+	stdout io.Writer     // nil: kept
+	stdin  *os.File      // nil: the null device
+	limit  time.Duration // 0: hangLimit
 }
 
 // result is what became of a call.
@@ -331,13 +333,18 @@ func (c call) run(t testing.TB) result {
 	if e := cmd.Start(); e != nil {
 		t.Fatal(e)
 	}
-	return waitFor(t, cmd, &out, &err)
+	return waitWithin(t, cmp.Or(c.limit, hangLimit), cmd, &out, &err)
 }
 
 // waitFor waits for the end of a started command; one that hangs is killed and fails the test.
 func waitFor(t testing.TB, cmd *exec.Cmd, out, err *strings.Builder) result {
 	t.Helper()
-	watch := time.AfterFunc(hangLimit, func() {
+	return waitWithin(t, hangLimit, cmd, out, err)
+}
+
+func waitWithin(t testing.TB, limit time.Duration, cmd *exec.Cmd, out, err *strings.Builder) result {
+	t.Helper()
+	watch := time.AfterFunc(limit, func() {
 		t.Errorf("%v hangs", cmd.Args)
 		_ = cmd.Process.Kill()
 	})

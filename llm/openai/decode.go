@@ -66,8 +66,9 @@ type decoder struct {
 	dialect *dialect
 	request *llm.Request
 	clean   func(string) string
-	slow    bool // take no short way, for the tests that compare
-	short   int  // events that took it
+	window  func(model string) int // as the server lists it, 0 when that is not known; nil knows none
+	slow    bool                   // take no short way, for the tests that compare
+	short   int                    // events that took it
 
 	text, reasoning joiner
 	tags            tags

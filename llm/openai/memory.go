@@ -34,10 +34,35 @@ type Memory struct {
 	path string
 	now  func() time.Time
 
-	mu  sync.Mutex
-	all map[string]map[string]learnedEntry // by endpoint, then by model; "" holds for all models
-	// windows are the sizes of models' contexts as servers list them, by endpoint and model.
-	windows map[string]map[string]int
+	mu      sync.Mutex
+	all     map[string]map[string]learnedEntry // by endpoint, then by model; "" holds for all models
+	windows map[string]windows
+}
+
+// Memories gives the Memory of a file, one and the same however often it is asked for, so that what one part of the program learns the
+// others know. The zero value is ready; nil makes a new one each time. It is safe for concurrent use.
+type Memories struct {
+	mu    sync.Mutex
+	known map[string]*Memory
+}
+
+// At gives the Memory that is kept in a file.
+func (m *Memories) At(path string) *Memory {
+	if m == nil {
+		return NewMemory(path)
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known[path] == nil {
+		if m.known == nil {
+			m.known = map[string]*Memory{}
+		}
+		m.known[path] = NewMemory(path)
+	}
+	return m.known[path]
 }
 
 // learnedEntry is what was learned of one model.
@@ -50,7 +75,7 @@ type learnedEntry struct {
 type memoryFile struct {
 	Version   int                                `json:"version"`
 	Endpoints map[string]map[string]learnedEntry `json:"endpoints"`
-	Windows   map[string]map[string]int          `json:"windows,omitempty"`
+	Listed    map[string]windows                 `json:"listed,omitempty"`
 }
 
 // NewMemory makes a memory that is kept in a file; an empty path keeps it for the life of the program only. A file that
@@ -132,7 +157,7 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	unreadable := m.merge("")
+	unreadable := m.merge()
 	h := m.all[endpoint][model].habits.with(l.habits)
 	if len(h.Dropped) > maxDropped {
 		h.Dropped = h.Dropped[:maxDropped]
@@ -143,9 +168,9 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 	}
 }
 
-// merge takes in what other processes learned meanwhile, but for the windows of one endpoint. It tells of a file that is none of ours.
-func (m *Memory) merge(but string) error {
-	others, windows, err := m.read()
+// merge takes in what other processes learned meanwhile. It tells of a file that is none of ours.
+func (m *Memory) merge() error {
+	others, lists, err := m.read()
 	for endpoint, models := range others {
 		for name, theirs := range models {
 			if mine, ok := m.all[endpoint][name]; !ok || theirs.At.After(mine.At) {
@@ -153,11 +178,9 @@ func (m *Memory) merge(but string) error {
 			}
 		}
 	}
-	for endpoint, models := range windows {
-		if endpoint != but && m.windows[endpoint] == nil {
-			for name, tokens := range models {
-				m.size(endpoint, name, tokens)
-			}
+	for endpoint, theirs := range lists {
+		if mine, ok := m.windows[endpoint]; !ok || theirs.At.After(mine.At) {
+			m.list(endpoint, theirs)
 		}
 	}
 	return err
@@ -202,7 +225,7 @@ func oldest[V any](m map[string]V, at func(V) time.Time) string {
 var fieldName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // read reads the file. What is too old or makes no sense is left out.
-func (m *Memory) read() (learned map[string]map[string]learnedEntry, windows map[string]map[string]int, err error) {
+func (m *Memory) read() (learned map[string]map[string]learnedEntry, lists map[string]windows, err error) {
 	if m.path == "" {
 		return nil, nil, nil
 	}
@@ -233,9 +256,13 @@ func (m *Memory) read() (learned map[string]map[string]learnedEntry, windows map
 			}
 		}
 	}
-	for endpoint, models := range f.Windows {
-		for model, tokens := range models {
-			kept.size(endpoint, model, tokens)
+	for endpoint, w := range f.Listed {
+		list := windows{At: w.At}
+		for model, tokens := range w.Models {
+			list.size(model, tokens)
+		}
+		if w.fresh(m.now()) {
+			kept.list(endpoint, list)
 		}
 	}
 	return kept.all, kept.windows, nil
@@ -243,7 +270,7 @@ func (m *Memory) read() (learned map[string]map[string]learnedEntry, windows map
 
 // write replaces the file as a whole, readable by its owner alone.
 func (m *Memory) write() error {
-	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all, Windows: m.windows}, "", " ")
+	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all, Listed: m.windows}, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode the memory of endpoints: %w", err)
 	}

@@ -263,6 +263,15 @@ func TestProvider31FromTheList(t *testing.T) {
 			t.Errorf("%s: %+v, %v", model, reply.Notes, err)
 		}
 	}
+	// Servers take any name for the one model that they have, and say which it is.
+	srv.Push(llmtest.Stream(llmtest.Raw(`data: {"model":"m","choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":101,"completion_tokens":1}}`+"\n\n"), llmtest.DoneMark()))
+	other := New(Config{BaseURL: srv.URL(), Memory: NewMemory(path)})
+	defer other.Close()
+	req := llmtest.SuiteRequest()
+	req.Model = "any"
+	if reply, err := llmtest.Record(t, other.Stream(t.Context(), req)); err != nil || len(reply.Notes) != 1 || reply.Notes[0].Code != noteOverflow {
+		t.Errorf("by another name: %+v, %v", reply.Notes, err)
+	}
 	m := NewMemory("")
 	var many []llm.ModelInfo
 	for i := range maxWindows + 9 {
@@ -271,7 +280,81 @@ func TestProvider31FromTheList(t *testing.T) {
 	for i := range maxWindowed + 2 {
 		m.Sized(fmt.Sprintf("http://h%d/v1", i), many)
 	}
-	if len(m.windows) != maxWindowed || len(m.windows["http://h0/v1"]) != maxWindows {
-		t.Errorf("%d endpoints, %d models", len(m.windows), len(m.windows["http://h0/v1"]))
+	if len(m.windows) != maxWindowed || len(m.windows["http://h17/v1"].Models) != maxWindows {
+		t.Errorf("%d endpoints, %d models", len(m.windows), len(m.windows["http://h17/v1"].Models))
+	}
+}
+
+// A list is believed for a week, here and in the file; the same list read again makes it young, another one or one without sizes takes
+// its place at once. What another process listed later counts.
+func TestWindowsAge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoints.json")
+	const base = "http://h/v1"
+	now := time.Now()
+	memory := func() *Memory {
+		m := NewMemory("")
+		m.now, m.path = func() time.Time { return now }, path
+		m.all, m.windows, _ = m.read()
+		return m
+	}
+	size := func(n int) []llm.ModelInfo { return []llm.ModelInfo{{ID: "m", Context: n}, {ID: "n"}} }
+	held := memory()
+	check := func(what string, want int) {
+		t.Helper()
+		if got := held.window(base, "m"); got != want {
+			t.Errorf("%s: %d in the program", what, got)
+		}
+		if got := memory().window(base, "m"); got != want {
+			t.Errorf("%s: %d from the file", what, got)
+		}
+	}
+	held.Sized(base, size(100))
+	check("at once", 100)
+	now = now.Add(keepWindows - time.Minute)
+	check("within a week", 100)
+	held.Sized(base, size(100))
+	now = now.Add(time.Hour)
+	check("the same list again", 100)
+	now = now.Add(keepWindows)
+	check("after a week", 0)
+	held.Sized(base, size(100))
+	now = now.Add(-2 * keepWindows)
+	check("the clock went back", 0)
+	now = now.Add(2 * keepWindows)
+	held.Sized(base, size(50))
+	check("another list", 50)
+	now = now.Add(time.Minute)
+	memory().Sized(base, size(70))
+	held.learn(base, "m", without("f")) // which reads the file
+	check("another process", 70)
+	held.Sized(base, nil)
+	check("a list without sizes", 0)
+	held.learn(base, "m", without("g"))
+	check("and it does not come back", 0)
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Fatal(err)
+	}
+	before, _ := os.ReadFile(path)
+	held.Sized(base, size(90))
+	held.Sized(base, size(90))
+	after, _ := os.ReadFile(path)
+	now = now.Add(time.Minute)
+	held.Sized(base, size(90))
+	if again, _ := os.ReadFile(path); string(before) == string(after) || string(again) != string(after) {
+		t.Error("the file is written for nothing")
+	}
+}
+
+// One file has one memory, whatever its name is written like; nil makes one each time.
+func TestMemoriesAreShared(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var all Memories
+	a := all.At("e.json")
+	if b := all.At(filepath.Join(dir, "e.json")); a != b {
+		t.Error("two memories of one file")
+	}
+	if all.At("f.json") == a || (*Memories)(nil).At("e.json") == a {
+		t.Error("one memory of two files")
 	}
 }

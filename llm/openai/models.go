@@ -59,6 +59,7 @@ type listed struct {
 	MaxContext    int    `json:"max_context_length"`
 	Loaded        int    `json:"loaded_context_length"`
 	Meta          struct {
+		Loaded  int `json:"n_ctx"`
 		Trained int `json:"n_ctx_train"`
 	} `json:"meta"`
 }
@@ -91,7 +92,7 @@ func readModels(body []byte) (models []llm.ModelInfo, ok bool) {
 			continue
 		}
 		info := llm.ModelInfo{ID: m.ID}
-		for _, n := range []int{m.Loaded, m.ContextLength, m.MaxModelLen, m.ContextWindow, m.MaxContext, m.Meta.Trained} {
+		for _, n := range []int{m.Loaded, m.ContextLength, m.MaxModelLen, m.ContextWindow, m.MaxContext, m.Meta.Loaded, m.Meta.Trained} {
 			if n > 0 {
 				info.Context = n
 				break

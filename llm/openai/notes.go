@@ -133,7 +133,11 @@ func (d *decoder) notes(calls []llm.ToolCall) (out []llm.Note) {
 			}
 		}
 	}
-	if window, took := d.dialect.ContextTokens, d.usage.Prompt; window > 0 && took != nil && *took > window {
+	window, took := d.dialect.ContextTokens, d.usage.Prompt
+	if window == 0 && d.window != nil {
+		window = d.window(d.model) // the name that was asked for may be another one for it
+	}
+	if window > 0 && took != nil && *took > window {
 		out = append(out, d.dialect.note(noteOverflow, fmt.Sprintf("the server took a prompt of %d tokens though the model's window has %d", *took, window),
 			"its beginning, with the instructions, may be lost"))
 	}

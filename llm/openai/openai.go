@@ -236,6 +236,7 @@ func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
 		return x.refused(resp)
 	}
 	d := &decoder{tell: tell, dialect: &x.dialect, request: &x.request, clean: x.client.clean, onEnd: x.ended}
+	d.window = func(model string) int { return x.client.memory.window(endpointOf(x.client.base), model) }
 	done, err := d.decode(x.alive(resp.Body))
 	if err != nil {
 		return x.fail(err)
