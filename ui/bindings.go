@@ -64,26 +64,26 @@ func (m *keymap) actions() []action {
 		{name: "tabs", binding: &k.Tab, places: true}, {name: "previous_tab", binding: &k.TabBefore}, {name: "next_tab", binding: &k.TabAfter},
 		{name: "suspend", binding: &k.Suspend}, {name: "chat_line_up", binding: &k.ChatLineUp}, {name: "chat_line_down", binding: &k.ChatLineDown},
 	}
-	in := func(s scope, names string, bindings ...*key.Binding) {
-		for i, name := range strings.Fields(names) {
+	in := func(s scope, names []string, bindings ...*key.Binding) {
+		for i, name := range names {
 			list = append(list, action{name: name, scope: s, binding: bindings[i]})
 		}
 	}
 	list = append(list, action{name: "send", scope: inInput, binding: &k.Send, kept: true})
-	in(inInput, "new_line older newer search_history editor key_help chat_page_up chat_page_down", &k.NewLine, &k.Older, &k.Newer, &k.History, &k.Outside,
+	in(inInput, []string{"new_line", "older", "newer", "search_history", "editor", "key_help", "chat_page_up", "chat_page_down"}, &k.NewLine, &k.Older, &k.Newer, &k.History, &k.Outside,
 		&k.Help, &k.ChatPageUp, &k.ChatPageDown)
-	in(inEditor, "left right word_left word_right line_start line_end text_start text_end", &e.Left, &e.Right, &e.WordLeft, &e.WordRight, &e.Home, &e.End,
+	in(inEditor, []string{"left", "right", "word_left", "word_right", "line_start", "line_end", "text_start", "text_end"}, &e.Left, &e.Right, &e.WordLeft, &e.WordRight, &e.Home, &e.End,
 		&e.Start, &e.Finish)
-	in(inEditor, "delete_before delete_under delete_word delete_word_after delete_to_start delete_to_end put_back undo redo open_paste", &e.Backspace,
+	in(inEditor, []string{"delete_before", "delete_under", "delete_word", "delete_word_after", "delete_to_start", "delete_to_end", "put_back", "undo", "redo", "open_paste"}, &e.Backspace,
 		&e.Delete, &e.DeleteWord, &e.DeleteWordRight, &e.KillLeft, &e.KillRight, &e.Yank, &e.Undo, &e.Redo, &e.OpenPaste)
-	in(inPanes, "up down half_page_up half_page_down page_up page_down top bottom open toggle unfold fold turn_before turn_after", &k.Up, &k.Down, &k.HalfUp,
+	in(inPanes, []string{"up", "down", "half_page_up", "half_page_down", "page_up", "page_down", "top", "bottom", "open", "toggle", "unfold", "fold", "turn_before", "turn_after"}, &k.Up, &k.Down, &k.HalfUp,
 		&k.HalfDown, &k.PageUp, &k.PageDown, &k.Top, &k.Bottom, &k.Open, &k.Toggle, &k.Unfold, &k.Fold, &k.TurnBefore, &k.TurnAfter)
-	in(inPanes, "trace_of copy copy_code zoom to_input pane_help find find_next find_before whole stop_call", &k.TraceOf, &k.CopyAnswer, &k.CopyCode,
+	in(inPanes, []string{"trace_of", "copy", "copy_code", "zoom", "to_input", "pane_help", "find", "find_next", "find_before", "whole", "stop_call"}, &k.TraceOf, &k.CopyAnswer, &k.CopyCode,
 		&k.Zoom, &k.ToInput, &k.PaneHelp, &k.Find, &k.FindNext, &k.FindBefore, &k.Whole, &k.StopCall)
-	in(inAsked, "yes no always again", &k.Yes, &k.No, &k.Always, &k.Again)
-	in(inBoth, "give_up edit_arguments", &k.GiveUp, &k.Edit)
-	in(inPaused, "step run_on run_until answer show_request", &k.Step, &k.RunOn, &k.Until, &k.Answer, &k.Request)
-	in(inDialog, "list_up list_down list_page_up list_page_down list_top list_bottom take close_dialog list_rename list_delete copy_all dialog_new_line dialog_editor",
+	in(inAsked, []string{"yes", "no", "always", "again"}, &k.Yes, &k.No, &k.Always, &k.Again)
+	in(inBoth, []string{"give_up", "edit_arguments"}, &k.GiveUp, &k.Edit)
+	in(inPaused, []string{"step", "run_on", "run_until", "answer", "show_request"}, &k.Step, &k.RunOn, &k.Until, &k.Answer, &k.Request)
+	in(inDialog, []string{"list_up", "list_down", "list_page_up", "list_page_down", "list_top", "list_bottom", "take", "close_dialog", "list_rename", "list_delete", "copy_all", "dialog_new_line", "dialog_editor"},
 		&d.Up, &d.Down, &d.PageUp, &d.PageDown, &d.Top, &d.Bottom, &d.Accept, &d.Close, &d.Rename, &d.Delete, &d.Copy, &d.NewLine, &d.Outside)
 	list = append(list, action{name: "chord_tabs", scope: ofChord, binding: &k.ChordTab, places: true})
 	for i := range m.commands {
@@ -145,9 +145,9 @@ func (m *keymap) bind(bindings []config.KeyBinding) error {
 		switch {
 		case bad:
 		case len(keys) == 0 && a.kept:
-			fail(b.Action, "", b.Place, "needs a key: without one there would be no way to do it; name another one")
+			fail(b.Action, "", b.Place, "needs a key; without one there would be no way to do it")
 		case a.places && len(keys) > 9:
-			fail(b.Action, "", b.Place, "takes nine keys at most, the first for the first tab")
+			fail(b.Action, "", b.Place, "takes nine keys at most; the first is that of the first tab")
 		default:
 			a.set(keys)
 		}
@@ -227,7 +227,7 @@ func (m *keymap) conflicts(placed map[string]string) (errs []error) {
 				}
 				told[name+k] = true
 				errs = append(errs, &config.Error{Name: "keys." + name, Value: strings.Replace(a.written(k), chordWord, strings.ToLower(m.keys.Chord.Help().Key)+" ", 1), Place: place,
-					Allowed: fmt.Sprintf("is the key of %s too; give one of them another key, or none: %s = \"\"", other, other)})
+					Allowed: fmt.Sprintf("is the key of %s too; give one of them another key, or none", other)})
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func (a action) key(text string, chord key.Binding) (name, why string) {
 			return "", "a key behind another is for commands only"
 		}
 		if start != "chord" && (why != "" || !slices.Contains(chord.Keys(), start)) {
-			return "", fmt.Sprintf("begins with what is not the chord's key: write %q", strings.ToLower(chord.Help().Key)+" "+strings.TrimSpace(letter))
+			return "", fmt.Sprintf("does not begin with the key of the chord; write %s", strings.ToLower(chord.Help().Key)+" "+strings.TrimSpace(letter))
 		}
 		if letter, why = parseKey(strings.TrimSpace(letter)); why != "" {
 			return "", why
@@ -280,9 +280,11 @@ func (a action) key(text string, chord key.Binding) (name, why string) {
 		return "", why
 	}
 	typed := utf8.RuneCountInString(name) == 1 || name == "space"
-	switch {
-	case a.command != nil && typed, a.scope == everywhere && typed, a.scope == inInput && typed && a.name != "key_help", a.scope == inEditor && typed:
-		return "", "is text in the input; take one with ctrl or alt" + map[bool]string{true: ", or \"" + strings.ToLower(chord.Help().Key) + " " + name + "\""}[a.command != nil]
+	if typed && (a.command != nil || a.scope == everywhere || a.scope == inInput && a.name != "key_help" || a.scope == inEditor) {
+		if a.command != nil {
+			return "", fmt.Sprintf("is text in the input; take one with ctrl or alt, or %s", strings.ToLower(chord.Help().Key)+" "+name)
+		}
+		return "", "is text in the input; take one with ctrl or alt"
 	}
 	return name, ""
 }
@@ -306,7 +308,7 @@ func parseKey(text string) (name, why string) {
 		mod := strings.ToLower(rest[:i])
 		mod = cmpOr(map[string]string{"control": "ctrl", "option": "alt", "meta": "alt", "cmd": "super", "win": "super"}[mod], mod)
 		if !slices.Contains([]string{"ctrl", "alt", "shift", "super", "hyper"}, mod) {
-			return "", "has no key of the name " + fmt.Sprintf("%q", rest[:i]) + "; ctrl, alt and shift stand before a + and the key"
+			return "", fmt.Sprintf("there is no key of the name %q; ctrl, alt and shift stand before a + and the key", rest[:i])
 		}
 		mods[mod], rest = true, rest[i+1:]
 	}
@@ -315,17 +317,17 @@ func parseKey(text string) (name, why string) {
 	single := utf8.RuneCountInString(rest) == 1
 	switch {
 	case mods["super"], mods["hyper"]:
-		return "", "belongs to the desktop: it is never bound"
+		return "", "belongs to the desktop; it is never bound"
 	case mods["ctrl"] && mods["shift"]:
-		return "", "is the terminal's own: ctrl with shift is never bound"
+		return "", "ctrl with shift is the terminal's own; it is never bound"
 	case len(base) > 1 && base[0] == 'f' && strings.Trim(base[1:], "0123456789") == "":
-		return "", "is a function key, which terminals and desktops keep for themselves: it is never bound"
+		return "", "is a function key, which terminals and desktops keep for themselves; it is never bound"
 	case mods["ctrl"] && (single && strings.Contains(`bsq\him[@ `, base) || base == "space"):
-		return "", "is never bound: tmux, the terminal or an input method needs it, or it is Tab, Enter, Esc or Backspace under another name"
+		return "", "it is never bound; tmux, the terminal or an input method needs it, or it is Tab, Enter, Esc or Backspace under another name"
 	case !single && !slices.Contains(plainKeys(), base):
-		return "", "is no key; names are letters, " + strings.Join(plainKeys(), ", ") + ", with ctrl+, alt+ or shift+ before them"
+		return "", fmt.Sprintf("is no key; keys are letters, with ctrl+, alt+ or shift+ before them, and %s", strings.Join(plainKeys(), " "))
 	case mods["ctrl"] && single && !(base[0] >= 'a' && base[0] <= 'z' || strings.Contains("]^_/", base)):
-		return "", "is a key that terminals cannot send: with ctrl go letters, and the keys with names"
+		return "", "is a key that terminals cannot send; with ctrl go letters, and the keys with names"
 	case mods["ctrl"] && slices.Contains([]string{"enter", "tab", "esc", "insert"}, base), mods["shift"] && slices.Contains([]string{"space", "esc", "backspace"}, base):
 		return "", "is a key that most terminals cannot send; take one with alt, or a letter with ctrl"
 	}
@@ -420,8 +422,7 @@ func (m *keymap) names(l words.Lang, dialogs bool) *words.Keys {
 // SampleKeys is the part of the sample file with every action and its keys.
 func SampleKeys() string {
 	var b strings.Builder
-	b.WriteString("\n# Keys of the screen: a key, or a list of keys; \"\" takes an action off the keyboard. Commands have a letter behind the chord's key, or\n" +
-		"# a key of their own. Never bound: function keys, ctrl+b s q \\ h i m [ space, ctrl+shift, super.\n# [keys]\n")
+	b.WriteString(config.SampleKeysHead)
 	for _, a := range defaultKeymap().actions() {
 		keys := a.binding.Keys()
 		if a.command != nil {

@@ -68,3 +68,10 @@ func (w *walker) bindKeys(prefix string, n *unstable.Node) {
 	}
 	w.keys = append(w.keys, b)
 }
+
+// SampleKeysHead begins the part of the sample file with the keys, which the screen lists.
+const SampleKeysHead = `
+# Keys of the screen: a key, or a list of keys; "" takes an action off the keyboard. Commands have a letter behind the chord's
+# key, or a key of their own. Never bound: function keys, ctrl+b s q \ h i m [ space, ctrl+shift, super.
+# [keys]
+`

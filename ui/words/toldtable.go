@@ -8,5 +8,6 @@ func toldTable() map[string]string {
 	all := toldWords()
 	maps.Copy(all, toldRuntime())
 	maps.Copy(all, toldCommands())
+	maps.Copy(all, toldKeys())
 	return all
 }
