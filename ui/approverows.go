@@ -214,6 +214,7 @@ func (p *page) seenCall(d trace.ApprovalData) seenCall {
 		case sign == '-':
 			role = theme.Error
 		case i == 0 && !ofDiff:
+			l = tellHead(s, l)
 			c.head = s.Text(l)
 		}
 		if role != theme.Text && !found {
@@ -224,6 +225,15 @@ func (p *page) seenCall(d trace.ApprovalData) seenCall {
 		}
 	}
 	return c
+}
+
+// tellHead puts what a tool says of its preview behind two blanks into the screen's language.
+func tellHead(s line.Style, l string) string {
+	name, what, ok := strings.Cut(l, "  ")
+	if !ok {
+		return l
+	}
+	return name + "  " + s.Theme.Tell(what)
 }
 
 // diffSign is the sign of a numbered line of a diff: + - or a blank, in the column behind the number. What the line says may

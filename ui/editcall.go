@@ -87,7 +87,7 @@ func jsonProblem(l words.Lang, text string) (what string, at int) {
 		before := text[:min(at, len(text))]
 		row := strings.Count(before, "\n") + 1
 		column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
-		return l.T("row %d, column %d: %s", row, column, bad.Error()), at
+		return l.T("row %d, column %d: %s", row, column, l.Tell(bad.Error())), at
 	case err != nil:
 		return err.Error(), 0
 	}

@@ -47,7 +47,7 @@ type folding struct {
 	slow *slowStore
 }
 
-func newFolding(t *testing.T, path string, at time.Time, w, h int, mode runtime.FoldMode, hold bool) *folding {
+func newFolding(t *testing.T, path string, at time.Time, w, h int, mode runtime.FoldMode, hold bool, change ...func(*Options)) *folding {
 	t.Helper()
 	sim := clock.NewSim(at)
 	n := 0
@@ -73,6 +73,9 @@ func newFolding(t *testing.T, path string, at time.Time, w, h int, mode runtime.
 		Limits:    runtime.Limits{Budget: runtime.Budget{Steps: 8, Calls: 20, Tokens: 100000}, ContextTokens: 6000, RawTurns: 2, ResultChars: 2000, Fold: mode},
 	})
 	opts := Options{Agent: p.engine, Library: p.st, Feed: bus, Clock: sim, User: "ann", Model: "offline", Limits: Limits{Steps: 8, Calls: 20, Tokens: 100000}}
+	for _, c := range change {
+		c(&opts)
+	}
 	p.driver = drive(t, sim, opts, w, h)
 	p.frames = p.straight
 	p.pass(100 * time.Millisecond)
@@ -128,6 +131,7 @@ func (p *folding) fold() {
 // until lets time go by in small steps until the screen shows the text.
 func (p *folding) until(text string) {
 	p.t.Helper()
+	text = p.m.env.opts.Lang.Kept(text)
 	for range 2000 {
 		if strings.Contains(p.screen(), text) {
 			return

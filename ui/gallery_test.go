@@ -52,10 +52,11 @@ type stage struct {
 	*testing.T
 	g    *gallery
 	w, h int
+	zh   *chineseScreens // in place of g for screens in Chinese
 }
 
 func (s *stage) driver(change ...func(*Options, *fake)) *driver {
-	d := newDriver(s.T, s.w, s.h, change...)
+	d := newDriver(s.T, s.w, s.h, append(slices.Clone(change), func(o *Options, _ *fake) { s.speak(o) })...)
 	d.frames = d.straight
 	return d
 }
@@ -89,6 +90,10 @@ func TestGoldenScreens(t *testing.T) {
 // shot takes the screen of now under a name.
 func (s *stage) shot(d *driver, name string) {
 	s.Helper()
+	if s.zh != nil {
+		s.zh.shot(s, d, name)
+		return
+	}
 	g, size := s.g, [2]int{s.w, s.h}
 	d.paint()
 	if g.shots[name] == nil {

@@ -9,6 +9,7 @@ import (
 
 	"vitrine/llm"
 	"vitrine/runtime"
+	"vitrine/runtime/config"
 	"vitrine/trace"
 	"vitrine/ui/dialog"
 	"vitrine/ui/input"
@@ -101,6 +102,14 @@ func (p *page) modelName() string {
 		return p.env.opts.Model
 	}
 	return p.model
+}
+
+// modelWord is the model for the bar; the offline one has a name in each language.
+func (p *page) modelWord() string {
+	if name := p.modelName(); name != config.OfflineModel {
+		return name
+	}
+	return p.T("offline")
 }
 
 // busy says that a run is on, or a fold between runs.

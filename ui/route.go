@@ -97,11 +97,11 @@ func (m *Model) chordHint() string {
 	parts := []string{m.env.keys.Chord.Help().Key}
 	for _, c := range m.env.commands {
 		if h := c.chord.Help(); h.Key != "" {
-			parts = append(parts, h.Key+" "+m.env.opts.Lang.Kept(h.Desc))
+			parts = append(parts, m.env.opts.Lang.Key(h.Key)+" "+m.env.opts.Lang.Kept(h.Desc))
 		}
 	}
 	h := m.env.keys.ChordTab.Help()
-	return strings.Join(append(parts, h.Key+" "+m.env.opts.Lang.Kept(h.Desc), m.T("Esc back")), chordGap)
+	return strings.Join(append(parts, m.env.opts.Lang.Key(h.Key)+" "+m.env.opts.Lang.Kept(h.Desc), m.T("Esc back")), chordGap)
 }
 
 // escape does the one thing that Esc does now; escapeDoes names it.

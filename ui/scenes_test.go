@@ -358,12 +358,12 @@ func playLists(s *stage) {
 
 // playFold shows the live view of a fold in the middle of each phase, and what it leaves.
 func playFold(s *stage) {
-	p := newFolding(s.T, filepath.Join(s.TempDir(), "sessions.db"), start, s.w, s.h, runtime.FoldAuto, false)
+	p := newFolding(s.T, filepath.Join(s.TempDir(), "sessions.db"), start, s.w, s.h, runtime.FoldAuto, false, s.speak)
 	p.ask(firstWords)
 	p.ask(secondWords)
 	p.ask(thirdWords)
 	p.pass(8 * time.Second)
-	p.seesNot("COMMITTED")
+	p.seesNot(p.m.T("COMMITTED"))
 	p.slow.hold = clock.NewLatch(p.sim)
 	p.say(fourthWords)
 	p.until("FOLDING")
@@ -379,7 +379,7 @@ func playFold(s *stage) {
 	p.pass(200 * time.Millisecond)
 	s.shot(p.driver, "fold_committed")
 	p.pass(8 * time.Second)
-	p.seesNot("COMMITTED")
+	p.seesNot(p.m.T("COMMITTED"))
 	s.shot(p.driver, "fold_closed")
 	p.press("tab")
 	for range 20 {
@@ -402,11 +402,11 @@ func playFold(s *stage) {
 }
 
 func playFoldAsked(s *stage) {
-	p := newFolding(s.T, filepath.Join(s.TempDir(), "sessions.db"), start, s.w, s.h, runtime.FoldAsk, false)
+	p := newFolding(s.T, filepath.Join(s.TempDir(), "sessions.db"), start, s.w, s.h, runtime.FoldAsk, false, s.speak)
 	p.ask(firstWords)
 	p.ask(secondWords)
 	p.say(thirdWords)
-	p.until("y fold")
+	p.until("y " + p.m.T("fold"))
 	p.pass(time.Second)
 	s.shot(p.driver, "fold_asked")
 	p.press("esc")

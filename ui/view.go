@@ -89,7 +89,7 @@ func (m *Model) drawTabs() {
 		labels[i] = tabLabel{p.name(), p.mark()}
 		working = working || p.busy() && !p.standing()
 	}
-	right := []string{m.env.style.Text(m.page().modelName())}
+	right := []string{m.env.style.Text(m.page().modelWord())}
 	if m.w >= wideWidth && m.env.opts.Folder != "" {
 		right = append([]string{m.env.style.Text(m.env.opts.Folder)}, right...)
 	}

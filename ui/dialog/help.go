@@ -73,7 +73,7 @@ func (h *Help) entries(l words.Lang) []entry {
 			if !b.Enabled() || !containsAll(strings.ToLower(g.Name+" "+help.Key+" "+help.Desc+" "+l.Kept(help.Desc)), sought) {
 				continue
 			}
-			out = append(out, entry{name, help.Key, l.Kept(help.Desc)})
+			out = append(out, entry{name, l.Key(help.Key), l.Kept(help.Desc)})
 			name = ""
 		}
 	}

@@ -99,5 +99,7 @@ func screenTable() map[Text]string {
 		"remember that the deploy is on Friday": "记住部署在周五",
 		"add a todo: submit the report":         "添加待办：提交报告",
 		"sidebar":                               "侧栏",
+		"offline":                               "离线",
+		" to ##between keys":                    " 到 ",
 	}
 }

@@ -179,7 +179,7 @@ func toldRuntime() map[string]string {
 		"version %d, newest known %d":                                                                                "版本 %s，已知最新 %s",
 		"it is brought up to date when it is opened next":                                                            "下次打开时升级",
 		"name another file":                                                                                          "请指定另一个文件",
-		"OFFLINE MODEL  fixed rules: no key, network or cost":                                                        "离线模型  固定规则：无需密钥、网络和费用",
+		"OFFLINE MODEL  fixed rules: no key, network or cost":                                                        "离线模型  固定规则，免密钥、网络、费用",
 		"To connect one: OPENAI_BASE_URL or OPENAI_API_KEY":                                                          "连接模型：设置 OPENAI_BASE_URL 或 OPENAI_API_KEY",
 		"%s names %s, but no endpoint is set, so it is not used; set %s":                                             "%s 指定了 %s，但未设置端点，因此没有使用；请设置 %s",
 		"OPENAI_API_KEY or OPENAI_BASE_URL":                                                                          "OPENAI_API_KEY 或 OPENAI_BASE_URL",

@@ -92,6 +92,11 @@ func (l Lang) KeyedN(k *Keys, n int, one One, many Text, args ...any) string {
 // Kept gives a text in the language that went through a place without texts, such as the help of a key binding.
 func (l Lang) Kept(text string) string { return l.T(Text(text)) }
 
+// Key gives the name of keys: "1 to 9".
+func (l Lang) Key(keys string) string {
+	return strings.ReplaceAll(keys, " to ", l.T(" to ##between keys"))
+}
+
 // chinese is all tables in one. English never makes it.
 var chinese = sync.OnceValue(func() map[Text]string {
 	all := map[Text]string{}
