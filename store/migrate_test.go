@@ -151,3 +151,72 @@ func TestMigrationIsQuick(t *testing.T) {
 		t.Errorf("migrating took %s", took)
 	}
 }
+
+// Names of models on this machine from before they began with local: are written anew, in sessions and in runs that go on, so that what
+// was kept here does not go to an endpoint. A session that an endpoint of such a name answered stays as it is; so do names of later.
+func TestMigrationKeepsLocalModels(t *testing.T) {
+	path := dbPath(t)
+	steps, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openSteps(path, steps[:5])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answered := func(session, model, more string) string {
+		return fmt.Sprintf(`INSERT INTO events (session_id, seq, name, at, data, key) SELECT id, 1, 'llm_call', 1, '{"model":"%s"%s}', num << 32 | 1 FROM sessions WHERE id = '%s'`, model, more, session)
+	}
+	run := func(id, session, model, finished string) string {
+		return fmt.Sprintf(`INSERT INTO runs (id, session_id, parent_run, turn, state, started_at, finished_at, versions) VALUES ('%s', '%s', '', 1, 'waiting_model', 1, %s, '%s')`, id, session, finished, model)
+	}
+	var inserts []string
+	for id, model := range map[string]string{"a": "ollama/x", "b": "llama.cpp//models/y.gguf", "c": "lmstudio/a/b", "d": "ollama/x", "e": "ollama/x", "f": "ollama/x", "g": "gpt-4o",
+		"h": "ollama/", "i": "openai/ollama/x", "j": "local:ollama/x", "k": "", "l": "OLLAMA/x", "m": "ollama/x"} {
+		inserts = append(inserts, fmt.Sprintf("INSERT INTO sessions (id, user_id, model, next_n, next_seq, created_at, updated_at) VALUES ('%s', 'ann', '%s', 1, 9, 1, 1)", id, model))
+	}
+	rawDB(t, path, append(inserts,
+		answered("a", "x", `,"finish_reason":"stop"`),                // as a server here names it
+		answered("d", "ollama/x", `,"finish_reason":"stop"`),         // a gateway
+		answered("e", "ollama/x", `,"finish_reason":"cancelled"`),    // nobody answered
+		answered("f", "ollama/x", `,"error":"no connection"`),        // nobody answered
+		answered("m", "other", `,"finish_reason":"stop","error":""`), // of another model
+		run("r1", "a", `{"Model":"ollama/x","Prompt":"p"}`, "NULL"), run("r2", "a", `{"Model":"ollama/x"}`, "7"), run("r3", "d", `{"Model":"ollama/x"}`, "NULL"),
+		run("r4", "g", `{"Model":"lmstudio/z"}`, "NULL"), run("r5", "b", `no JSON`, "NULL"), run("r6", "k", "", "NULL"))...)
+	r := open(t, path)
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db := rawOpen(t, path)
+	defer db.Close()
+	got := map[string]string{}
+	for _, q := range []string{"SELECT id, model FROM sessions", "SELECT id, versions FROM runs"} {
+		rows, err := db.Query(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var id, text string
+			if err := rows.Scan(&id, &text); err != nil {
+				t.Fatal(err)
+			}
+			got[id] = text
+		}
+		if err := closing(rows, rows.Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	diff(t, map[string]string{
+		"a": "local:ollama/x", "b": "local:llama.cpp//models/y.gguf", "c": "local:lmstudio/a/b", "d": "ollama/x", "e": "local:ollama/x", "f": "local:ollama/x", "g": "gpt-4o",
+		"h": "ollama/", "i": "openai/ollama/x", "j": "local:ollama/x", "k": "", "l": "OLLAMA/x", "m": "local:ollama/x",
+		"r1": `{"Model":"local:ollama/x","Prompt":"p"}`, "r2": `{"Model":"ollama/x"}`, "r3": `{"Model":"ollama/x"}`, "r4": `{"Model":"local:lmstudio/z"}`, "r5": "no JSON", "r6": "",
+	}, got)
+	rawDB(t, path, "UPDATE sessions SET model = 'ollama/x' WHERE id = 'a'") // chosen after that, of an endpoint
+	again := open(t, path)
+	if row := again.openSession(t, "a"); row.Model != "ollama/x" {
+		t.Errorf("a later choice became %q", row.Model)
+	}
+}
