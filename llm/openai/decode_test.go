@@ -566,6 +566,7 @@ func FuzzDecode(f *testing.F) {
 		"event: error\ndata: it broke\n\n", `{"error":"boom"}`, `[{"error":{"code":503}}]`, "<html>\n<h1>x</h1>", "{\n\"a\":1}",
 		data(`{"error":{"message":"\u001b[31m","code":"429"}}`), data(`{"usage":{"prompt_tokens":-1},"x_groq":{"error":1}}`),
 		data(`{"choices":[{"delta":{"content":[{"text":"t"},{"thinking":"r"}],"function_call":{"name":"f"}}}]}`, `{"choices":[{"finish_reason":"length","message":{"content":"m"}}]}`),
+		stream(llmtest.Text("I `x` {}.\n</thi"), llmtest.Text("nk>\n"), llmtest.Text("{\"a\":1}"), llmtest.Finish("stop")),
 		"data: {\"choices\":\r\rdata\r\n:x\r\ndata:\n\n", "data: [DONE]", "\uFEFF: \n",
 	} {
 		f.Add([]byte(s))
@@ -580,5 +581,14 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("replies differ:\n%s", d)
 		}
 		both(t, string(b))
+		thinker := generic(habits{})
+		thinker.MayThink = true
+		for _, req := range []llm.Request{{}, {Openings: []string{"{", "```", "Final Answer"}}} {
+			want, err := playIn(t, thinker, req, false, bytes.NewReader(b))
+			got, err2 := playIn(t, thinker, req, false, iotest.HalfReader(bytes.NewReader(b)))
+			if (err == nil) != (err2 == nil) || !cmp.Equal(want, got) {
+				t.Fatalf("a model that may think: %v and %v, %s", err, err2, cmp.Diff(want, got))
+			}
+		}
 	})
 }
