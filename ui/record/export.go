@@ -44,7 +44,7 @@ func render(ctx context.Context, path string, files Files, look Look) (made []*d
 	for _, kind := range []struct {
 		path  string
 		write func(context.Context, *source, io.Writer, Look, func(float64)) error
-	}{{files.GIF, writeGIF}} {
+	}{{files.GIF, writeGIF}, {files.SVG, writeSVG}, {files.Text, writeText}} {
 		if kind.path == "" {
 			continue
 		}

@@ -8,8 +8,8 @@ const maxColors = 255
 // pair is a colour on another one. What is drawn of it are the two and the steps between them.
 type pair struct{ fg, bg color.RGBA }
 
-// steps are how many shades a pair may have, with its ends; the more the better letters look.
-var steps = [...]int{16, 12, 10, 8, 7, 6, 5, 4, 3, 2}
+// steps are how many shades a pair may have, with its ends. More than the first look hardly better, and make a file a third larger.
+var steps = [...]int{5, 4, 3, 2}
 
 // palette gives the colours of pairs their numbers.
 type palette struct {
