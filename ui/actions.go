@@ -60,6 +60,7 @@ func commandTable() []command {
 		{title: "Move this tab right", chord: bind(">", "move the tab right", ">"), run: func(m *Model, _ string) tea.Cmd { return m.moveTab(1) }},
 		{title: "Mouse on or off", chord: letter("m", "mouse"), run: func(m *Model, _ string) tea.Cmd { return m.toggleMouse() }},
 		{title: "Dark, light or the terminal's look", chord: letter("l", "look"), run: func(m *Model, _ string) tea.Cmd { return m.nextLook() }},
+		{title: "Record the screen, or end the recording", slash: "record", arg: "file", chord: letter("v", "record"), run: func(m *Model, arg string) tea.Cmd { return m.record(arg) }},
 		{title: "Help", slash: "help", chord: letter("h", "help"), run: func(m *Model, _ string) tea.Cmd { return m.openHelp() }},
 		{title: "Quit", slash: "quit", chord: letter("q", "quit"), run: func(m *Model, _ string) tea.Cmd { return m.askQuit() }},
 	}

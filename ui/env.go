@@ -34,9 +34,11 @@ type env struct {
 	panes      panes
 	now        time.Time
 	// light is what the terminal said of its background; look is the user's choice over it, empty: none.
-	light bool
-	look  theme.Name
-	mouse bool
+	light     bool
+	look      theme.Name
+	mouse     bool
+	recording recording
+	recorded  time.Time // since when the screen is recorded; zero: it is not
 }
 
 // phaseLength is how long a spinner shows one of its signs; all turn together.

@@ -219,6 +219,8 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		}
 	case noticeMsg:
 		return m.notice(msg)
+	case recordedMsg:
+		return m.recordingSaid(msg)
 	case forgetStopMsg:
 		if msg.gen == m.stop.gen {
 			m.stop.at = time.Time{}
@@ -296,7 +298,11 @@ func (m *Model) keepTicking() tea.Cmd {
 		moves = moves || p.moves()
 	}
 	if !moves {
-		return nil
+		if m.env.recorded.IsZero() {
+			return nil
+		}
+		m.ticking = true
+		return m.env.tick(time.Second) // the clock of the recording
 	}
 	m.ticking = true
 	if m.page().slides() {

@@ -68,6 +68,9 @@ type Options struct {
 	Offer func(ctx context.Context) (offers []ModelOffer, err error)
 	// Banner is shown in an empty session: which model answers, and how to connect another.
 	Banner []string
+	// Records is the folder of recordings; empty: the screen cannot be recorded. Secrets are texts that none shows.
+	Records string
+	Secrets []string
 	// Folder is shown on the right of the tab bar.
 	Folder string
 	Limits Limits

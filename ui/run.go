@@ -76,7 +76,7 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 }
 
 // show runs the screen on the terminal until it ends, and gives the terminal back.
-func show(ctx context.Context, opts Options, m *Model, g *guard) error {
+func show(ctx context.Context, opts Options, m *Model, g *guard) (err error) {
 	if opts.Stock || !paint.Own {
 		p := tea.NewProgram(g, append(stockOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(opts.Input), tea.WithOutput(opts.Output))...)
 		_, err := p.Run()
@@ -89,8 +89,10 @@ func show(ctx context.Context, opts Options, m *Model, g *guard) error {
 	t := paint.NewTerminal(paint.TerminalConfig{
 		In: opts.Input, Out: opts.Output, Clock: opts.Clock, Env: opts.Env,
 		Painter: paint.PainterConfig{Profile: profile, Plain: strings.HasPrefix(opts.Env("TERM"), "screen"), Old: paint.OldTerminal(opts.Env("TERM"))},
+		Painted: m.Painted,
 	})
 	m.env.terminal = t
+	defer func() { err = errors.Join(err, m.endRecording()) }()
 	keys := &paint.Keys{File: opts.Input, Clock: opts.Clock}
 	p := tea.NewProgram(g, append(ownOptions(opts.Clock, t, g), tea.WithContext(ctx), tea.WithInput(keys),
 		tea.WithColorProfile(profile), tea.WithWindowSize(m.w, m.h))...)
@@ -98,7 +100,7 @@ func show(ctx context.Context, opts Options, m *Model, g *guard) error {
 		return errors.Join(err, t.Close())
 	}
 	stop := t.Watch(p.Send)
-	_, err := p.Run()
+	_, err = p.Run()
 	err = errors.Join(err, t.Close()) // first: the watch may wait for a terminal that takes nothing
 	stop()
 	return err

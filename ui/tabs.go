@@ -42,8 +42,8 @@ const (
 	leastTitle   = 4
 )
 
-// draw makes the row. right is what stands at its end, the most important last.
-func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working bool, right []string) {
+// draw makes the row. right is what stands at its end, the most important last; before it a recording, which never gives way.
+func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working bool, recording string, right []string) {
 	wide := w >= wideWidth
 	lead, gap := " "+s.Theme.Brand(s.Phase, working)+"  ", 2
 	if wide {
@@ -54,7 +54,11 @@ func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working 
 		left = []line.Span{line.Say(theme.Accent, " "+s.Theme.Brand(s.Phase, working)), line.Bold(theme.Strong, " vitrine   ")}
 	}
 	at := s.Metrics.Width(lead)
-	titles, first, last := b.fit(s, w-at-1, gap, tabs, active, &right)
+	room := w - at - 1
+	if recording != "" {
+		room -= s.Metrics.Width(recording) + 3
+	}
+	titles, first, last := b.fit(s, room, gap, tabs, active, &right)
 	b.hits = b.hits[:0]
 	if first > 0 {
 		left = append(left, line.Say(theme.Faint, s.Theme.Glyphs.Cut+" "))
@@ -77,7 +81,11 @@ func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working 
 	if len(right) > 0 {
 		text = strings.Join(right, "   ") + " "
 	}
-	b.row = s.Row(theme.OnBase, w, left, line.Say(theme.Faint, text))
+	tail := []line.Span{line.Say(theme.Faint, text)}
+	if recording != "" {
+		tail = []line.Span{line.Say(theme.Error, recording), line.Say(theme.Faint, "   "+text)}
+	}
+	b.row = s.Row(theme.OnBase, w, left, tail...)
 }
 
 // fit finds titles, and what of the right, that go into room; where even short ones do not, a stretch around the active tab.

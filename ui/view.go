@@ -93,7 +93,7 @@ func (m *Model) drawTabs() {
 	if m.w >= wideWidth && m.env.opts.Folder != "" {
 		right = append([]string{m.env.style.Text(m.env.opts.Folder)}, right...)
 	}
-	m.bar.draw(m.env.style, m.w, labels, m.active, working, right)
+	m.bar.draw(m.env.style, m.w, labels, m.active, working, m.recordingMark(), right)
 }
 
 // todosWord tells of the todos where their pane is not on the screen.

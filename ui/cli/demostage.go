@@ -99,7 +99,7 @@ func (s *demoStage) Open(ctx context.Context, clk *clock.Sim, dir string, again 
 		return demo.Program{}, err
 	}
 	opts := app.View(ScreenOptions{Continue: again, Lang: words.Choose(string(cfg.Lang), func(string) string { return "" })})
-	opts.Folder, opts.Offer = demoFolder, nil
+	opts.Folder, opts.Records, opts.Offer = demoFolder, s.folder, nil
 	return demo.Program{Options: opts, Close: app.Close}, nil
 }
 

@@ -42,6 +42,8 @@ type Config struct {
 	Grapheme bool
 	// Light is the terminal's background.
 	Light bool
+	// Bare writes nothing but cells to Output, for a recording.
+	Bare bool
 	// Captions keeps the last row of the terminal for Caption; the program has the rows above it.
 	Captions bool
 	// Output gets what is written to the terminal for each frame, with the time. It may be nil.
@@ -82,7 +84,7 @@ func New(cfg Config) *Driver {
 	}
 	d := &Driver{
 		cfg: cfg, clk: cfg.Clock, model: ui.New(cfg.Options),
-		paint: painterOf(cfg.Profile, method), term: emulator.New(cfg.Width, cfg.Height, method),
+		paint: painterOf(cfg, method), term: emulator.New(cfg.Width, cfg.Height, method),
 	}
 	start := []tea.Msg{d.window(cfg.Width, cfg.Height), tea.ColorProfileMsg{Profile: cfg.Profile}}
 	if cfg.Grapheme {
@@ -95,8 +97,8 @@ func New(cfg Config) *Driver {
 	return d
 }
 
-func painterOf(profile colorprofile.Profile, method ansi.Method) *paint.Painter {
-	p := paint.NewPainter(paint.PainterConfig{Profile: profile})
+func painterOf(cfg Config, method ansi.Method) *paint.Painter {
+	p := paint.NewPainter(paint.PainterConfig{Profile: cfg.Profile, Bare: cfg.Bare})
 	p.SetMethod(method)
 	return p
 }
@@ -160,6 +162,9 @@ func withCaption(content, caption string, w, h int) string {
 	}
 	return strings.Join(append(rows[:h-1], "\x1b[1;7m"+row+"\x1b[0m"), "\n")
 }
+
+// Leave is what gives a terminal back that showed the output.
+func (d *Driver) Leave() string { return string(d.paint.Leave()) }
 
 // Front tells of the tab in front.
 func (d *Driver) Front() ui.Front { return d.model.Front() }
@@ -268,7 +273,7 @@ func (d *Driver) Repaint() Screen {
 	w, h := d.term.Size()
 	method := d.paint.Method()
 	t := emulator.New(w, h, method)
-	p := painterOf(d.cfg.Profile, method)
+	p := painterOf(d.cfg, method)
 	p.Resize(w, h)
 	t.Write(string(p.Frame(d.frameOf())))
 	return t.Screen()
@@ -334,7 +339,10 @@ func (d *Driver) settle() {
 	if d.stale() && !d.clk.Now().Before(d.frame.Add(FrameTime)) {
 		d.frame = d.clk.Now()
 		d.count++
-		out := string(d.paint.Frame(d.frameOf()))
+		v := d.frameOf()
+		w, h := d.paint.Size()
+		d.model.Painted(d.frame, v, w, h)
+		out := string(d.paint.Frame(v))
 		d.term.Write(out)
 		if d.cfg.Output != nil && out != "" {
 			d.cfg.Output(d.frame, out)

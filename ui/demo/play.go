@@ -41,7 +41,7 @@ type Play struct {
 	Start time.Time
 	// Plain is a terminal that counts code points, not graphemes.
 	Plain bool
-	// Output gets what is written to the terminal, at the end nothing, Resized its new size before anything is drawn for it, Met the screen on which an
+	// Output gets what is written to the terminal, at the end what gives it back, Resized its new size before anything is drawn for it, Met the screen on which an
 	// expect was met. Each may be nil.
 	Output  func(at time.Time, out string)
 	Resized func(at time.Time, w, h int)
@@ -149,7 +149,7 @@ func (p Play) Run(ctx context.Context) (err error) {
 	}
 	a.drive.Show()
 	if p.Output != nil {
-		p.Output(a.clk.Now(), "") // the pause at the end counts too
+		p.Output(a.clk.Now(), a.drive.Leave()) // the pause at the end counts too
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (p *player) open() (err error) {
 	p.opens++
 	p.sub = p.prog.Options.Feed.Subscribe(mostEvents)
 	p.drive = New(Config{
-		Clock: p.clk, Options: p.prog.Options, Width: p.w, Height: p.h, Grapheme: !p.Plain, Captions: p.Script.Captions, Output: p.Output,
+		Clock: p.clk, Options: p.prog.Options, Width: p.w, Height: p.h, Grapheme: !p.Plain, Captions: p.Script.Captions, Bare: true, Output: p.Output,
 	})
 	p.drive.Caption(p.say)
 	return nil

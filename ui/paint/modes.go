@@ -35,7 +35,7 @@ func (p *Painter) Leave() []byte {
 // enter sets what is taken back after the last frame: the terminal's title is kept, the other screen, no wrapping at the edge (a
 // character that a terminal counts otherwise must not push the next row), pastes in brackets, and keys told apart in both known ways.
 func (p *Painter) enter() string {
-	if p.cfg.Old {
+	if p.cfg.Old || p.cfg.Bare {
 		return "\x1b[?7l"
 	}
 	return keepTitle + ansi.SetModeAltScreenSaveCursor + "\x1b[?7l" + ansi.SetModeBracketedPaste + ansi.SetModifyOtherKeys2 + "\x1b[>1u"
@@ -46,6 +46,9 @@ func (p *Painter) enter() string {
 func (p *Painter) leave() string {
 	if p.cfg.Old {
 		return "\x1b[m\x1b[?7h\x1b[r\x1b[H" + ansi.EraseEntireScreen + ansi.SetModeTextCursorEnable
+	}
+	if p.cfg.Bare {
+		return "\x1b[m\x1b[?7h" + ansi.SetModeTextCursorEnable
 	}
 	title := ""
 	if p.last.WindowTitle != "" {

@@ -43,6 +43,9 @@ type PainterConfig struct {
 	Plain bool
 	// Old is for terminals that know what the VT220 knew: nothing else is written.
 	Old bool
+	// Bare asks the terminal for nothing but cells: no other screen, keys, mouse or title. It is for recordings, which nobody types
+	// into.
+	Bare bool
 }
 
 // NewPainter makes a painter of a terminal that counts by code point and has no size yet.
@@ -80,7 +83,7 @@ func (p *Painter) Invalidate() { p.whole, p.rows = true, nil }
 
 // Stale says that v is not what was painted last. Without a size nothing is ever painted.
 func (p *Painter) Stale(v tea.View) bool {
-	if p.cfg.Old {
+	if p.cfg.Old || p.cfg.Bare {
 		v.WindowTitle, v.MouseMode = "", tea.MouseModeNone
 	}
 	return p.w > 0 && p.h > 0 && (!p.begun || p.whole || v.Content != p.last.Content || v.WindowTitle != p.last.WindowTitle || v.MouseMode != p.last.MouseMode ||
@@ -108,7 +111,7 @@ func (p *Painter) Frame(v tea.View) []byte {
 		p.Invalidate()
 		p.buf.WriteString(p.enter())
 	}
-	if p.cfg.Old {
+	if p.cfg.Old || p.cfg.Bare {
 		v.WindowTitle, v.MouseMode = "", tea.MouseModeNone
 	}
 	if core := p.method == ansi.GraphemeWidth && !p.cfg.Old; core != p.core {

@@ -40,6 +40,9 @@ type TerminalConfig struct {
 	Painter PainterConfig
 	// Env reads the environment; nil: os.Getenv.
 	Env func(string) string
+	// Painted is told of each frame after it was painted, with the terminal's size. It is called by one goroutine at a time; nil:
+	// nobody is.
+	Painted func(at time.Time, v tea.View, w, h int)
 }
 
 // Terminal is the user's terminal while the screen is on: it takes it over, paints frames on it from a goroutine of its own,
@@ -267,6 +270,9 @@ func (t *Terminal) paint() {
 		t.painter.Resize(f.w, f.h)
 	}
 	t.write(t.painter.Frame(f.view))
+	if t.cfg.Painted != nil {
+		t.cfg.Painted(t.painted, f.view, f.w, f.h)
+	}
 }
 
 // write brings all of b to the terminal. A terminal that is gone ends the program by a signal; until then nothing is written.

@@ -3,6 +3,12 @@ package words
 // screenTable holds bars, status line, banners and what a key or a command answers.
 func screenTable() map[Text]string {
 	return map[Text]string{
+		"REC":                                               "录制",
+		"a recording is on; Ctrl+X V ends it":               "正在录制；Ctrl+X V 结束",
+		"the screen cannot be recorded here":                "此处不能录制屏幕",
+		"the recording: %s":                                 "录制：%s",
+		"recording to %s; Ctrl+X V ends it":                 "正在录制到 %s；Ctrl+X V 结束",
+		"recorded %s to %s; look at it before you share it": "已录制 %s，存于 %s；分享前请先检查",
 		"%s / %s":                               "%s / %s",
 		"system":                                "系统",
 		"window":                                "窗口",

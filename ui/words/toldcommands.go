@@ -3,6 +3,9 @@ package words
 // toldCommands is what the configuration and the command line refuse.
 func toldCommands() map[string]string {
 	return map[string]string{
+		"a recording is on: ":                                                             "正在录制： ",
+		"end the recording %s: %w":                                                        "结束录制 %s：%s",
+		"; the screen shows:":                                                             "；屏幕显示：",
 		"must be a whole number from %d to %d":                                            "须为 %s 到 %s 的整数",
 		"must be a number from %s to %s":                                                  "须为 %s 到 %s 的数",
 		"must be a number of seconds from %s to %s":                                       "须为 %s 到 %s 的秒数",
