@@ -55,7 +55,7 @@ func (v *View) detail(at, h int) []string {
 func (v *View) detailTitle(title string, hints []string) string {
 	room := max(0, v.w-2)
 	hint := strings.Join(hints, "   ")
-	for v.m.Width(title)+2+v.m.Width(hint) > room && hint != "" { // the title is worth more
+	for v.m.Width(title)+1+v.m.Width(hint) > room && hint != "" { // the title is worth more
 		hints = hints[:len(hints)-1]
 		hint = strings.Join(hints, "   ")
 	}
