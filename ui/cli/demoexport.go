@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vitrine/ui/record"
+	"vitrine/ui/theme"
+	"vitrine/ui/words"
+)
+
+const longDemoExport words.Text = `Make a GIF, an SVG that moves, or text from a recording: an asciicast, version 2, of this program or of another.
+
+Pauses are as long as the recording says unless --idle says otherwise. Pictures are drawn with fonts of the program's own. A file
+that is there is replaced when the new one is complete.`
+
+// demoExport makes pictures and text of a cast.
+func (c *command) demoExport() *cobra.Command {
+	var d demoOptions
+	var files record.Files
+	cmd := &cobra.Command{
+		Use: "export CAST", Short: c.T("Make a GIF, SVG or text from a recording"), Long: c.T(longDemoExport),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return &UsageError{What: "name one recording", Do: "vitrine " + helpOf(cmd)}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.exportCast(cmd.Context(), args[0], files, &d) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&files.GIF, "gif", "", c.T("the GIF to write"))
+	f.StringVar(&files.SVG, "svg", "", c.T("the SVG to write"))
+	f.StringVar(&files.Text, "txt", "", c.T("the text file to write: the screen at each mark, and the last"))
+	f.Float64Var(&d.speed, "speed", 1, c.T("how much faster than it was, 0.1 to 100"))
+	f.DurationVar(&d.idle, "idle", 0, c.T("the longest pause, such as 2s (default: as the recording has it)"))
+	d.look(c, f)
+	return cmd
+}
+
+// exportCast checks the flags, makes the files and says that they are there.
+func (c *command) exportCast(ctx context.Context, cast string, files record.Files, d *demoOptions) error {
+	if files == (record.Files{}) {
+		return &UsageError{What: "nothing is to be written", Do: "name a file with --gif, --svg or --txt"}
+	}
+	if d.speed < 0.1 || d.speed > 100 {
+		return &UsageError{What: fmt.Sprintf("--speed %v is not from 0.1 to 100", d.speed)}
+	}
+	if d.idle != 0 && d.idle < time.Millisecond {
+		return &UsageError{What: "--idle is less than no time"}
+	}
+	look := c.lookOf(d)
+	look.Speed, look.Idle = d.speed, d.idle
+	switch name := theme.Name(d.theme); name {
+	case theme.Dark, theme.Light, theme.Contrast:
+		look.Theme = record.NewTheme(name)
+	default:
+		return &UsageError{What: fmt.Sprintf("--theme is %q", d.theme), Do: "allowed are dark, light and contrast"}
+	}
+	if err := record.Export(ctx, cast, files, look); err != nil {
+		return err
+	}
+	var wrote []string
+	for _, path := range []string{files.GIF, files.SVG, files.Text} {
+		if path != "" {
+			wrote = append(wrote, path)
+		}
+	}
+	c.err.line("%s", c.T("vitrine: wrote %s; look at it before you share it: it shows all that was on the screen", strings.Join(wrote, ", ")))
+	return nil
+}
