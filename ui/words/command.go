@@ -2,6 +2,10 @@ package words
 
 // commandTable holds what commands print.
 func commandTable() map[Text]string {
+	return merged(commandTable1(), commandTable2())
+}
+
+func commandTable1() map[Text]string {
 	return map[Text]string{
 		"the stack is in %s":                "调用栈在 %s",
 		"the stack could not be logged: %s": "无法记录调用栈：%s",
@@ -93,7 +97,12 @@ func commandTable() map[Text]string {
 		"no request has been sent":                     "还没有发送过请求",
 		"%d requests":                                  "%d 次请求",
 		"nothing broke it":                             "没有中断",
-		"broken by %s":                                 "中断于 %s",
+	}
+}
+
+func commandTable2() map[Text]string {
+	return map[Text]string{
+		"broken by %s": "中断于 %s",
 		"%s; %s of %s repeated the request before; %s": "%s；%[3]s 中的 %[2]s 与前一次请求相同；%[4]s",
 		"first request":                  "首次请求",
 		"%s, at message %d":              "%s，在第 %d 条消息",

@@ -2,6 +2,10 @@ package words
 
 // helpTable holds keys, the palette and --help.
 func helpTable() map[Text]string {
+	return merged(helpTable1(), helpTable2(), helpTable3())
+}
+
+func helpTable1() map[Text]string {
 	return map[Text]string{
 		"All commands":        "所有命令",
 		"commands":            "命令",
@@ -93,40 +97,49 @@ func helpTable() map[Text]string {
 		"down":                                 "下",
 		"half a page up":                       "上翻半页",
 		"half a page down":                     "下翻半页",
-		"page up":                              "上翻一页",
-		"page down":                            "下翻一页",
-		"top":                                  "顶部",
-		"bottom, follow":                       "底部，跟随",
-		"open: JSON of an event":               "打开：事件的 JSON",
-		"toggle a todo, a fold":                "切换待办、折叠",
-		"open":                                 "展开",
-		"turn before":                          "上一轮",
-		"turn after":                           "下一轮",
-		"trace of the turn":                    "该轮的轨迹",
-		"copy it, or the answer":               "复制它或回答",
-		"copy its last code":                   "复制其最后的代码",
-		"find in the chat":                     "在对话中查找",
-		"found after":                          "下一处",
-		"found before":                         "上一处",
-		"all of a fold, a question":            "查看折叠或提问的全文",
-		"this pane alone":                      "只看此面板",
-		"to the input":                         "回到输入",
-		"yes: once, resume, fold":              "是：一次、继续、折叠",
-		"no: deny, no fold":                    "否：拒绝、不折叠",
-		"give up, stop":                        "放弃、停止",
-		"always, this session":                 "本会话总是允许",
-		"run it again":                         "再运行一次",
-		"edit the arguments":                   "修改参数",
-		"step to the next call":                "单步到下次调用",
-		"run on":                               "继续运行",
-		"run until a tool":                     "运行到某工具",
-		"answer for the tool":                  "代工具回答",
-		"all that is sent":                     "查看发送的全部",
-		"stop the call (trace)":                "停止调用（轨迹）",
-		"bottom":                               "底部",
-		"undo, or Ctrl+/":                      "撤销，或 Ctrl+/",
-		"do it again":                          "重做",
-		"open the paste here":                  "在此展开粘贴",
+	}
+}
+
+func helpTable2() map[Text]string {
+	return merged(helpTable21())
+}
+
+func helpTable21() map[Text]string {
+	return map[Text]string{
+		"page up":                   "上翻一页",
+		"page down":                 "下翻一页",
+		"top":                       "顶部",
+		"bottom, follow":            "底部，跟随",
+		"open: JSON of an event":    "打开：事件的 JSON",
+		"toggle a todo, a fold":     "切换待办、折叠",
+		"open":                      "展开",
+		"turn before":               "上一轮",
+		"turn after":                "下一轮",
+		"trace of the turn":         "该轮的轨迹",
+		"copy it, or the answer":    "复制它或回答",
+		"copy its last code":        "复制其最后的代码",
+		"find in the chat":          "在对话中查找",
+		"found after":               "下一处",
+		"found before":              "上一处",
+		"all of a fold, a question": "查看折叠或提问的全文",
+		"this pane alone":           "只看此面板",
+		"to the input":              "回到输入",
+		"yes: once, resume, fold":   "是：一次、继续、折叠",
+		"no: deny, no fold":         "否：拒绝、不折叠",
+		"give up, stop":             "放弃、停止",
+		"always, this session":      "本会话总是允许",
+		"run it again":              "再运行一次",
+		"edit the arguments":        "修改参数",
+		"step to the next call":     "单步到下次调用",
+		"run on":                    "继续运行",
+		"run until a tool":          "运行到某工具",
+		"answer for the tool":       "代工具回答",
+		"all that is sent":          "查看发送的全部",
+		"stop the call (trace)":     "停止调用（轨迹）",
+		"bottom":                    "底部",
+		"undo, or Ctrl+/":           "撤销，或 Ctrl+/",
+		"do it again":               "重做",
+		"open the paste here":       "在此展开粘贴",
 		`Vitrine is an agent runtime you can see through, in a terminal.
 
 Without a command it opens the screen: chats in tabs, a live trace of every step, the session's todos.
@@ -199,6 +212,11 @@ that changed last. With --prefix each request of it is compared with the one bef
 
 参数是一个会话（其全部运行），或一次运行，或其编号的开头。不带参数时是最近变化的会话的最后一次运行。
 带 --prefix 时逐个比较每次请求与前一次请求：重复的部分已在服务方缓存。`,
+	}
+}
+
+func helpTable3() map[Text]string {
+	return map[Text]string{
 		"the answer has to be JSON that satisfies the JSON schema in this file": "回答必须是符合此文件中 JSON schema 的 JSON",
 		"the answer has to match this regular expression somewhere":             "回答中必须有匹配此正则表达式的部分",
 		"this tool has to succeed before the answer":                            "回答之前此工具必须成功执行",

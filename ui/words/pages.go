@@ -2,6 +2,10 @@ package words
 
 // pageTable holds questions and what stands above the input.
 func pageTable() map[Text]string {
+	return merged(pageTable1(), pageTable2(), pageTable3())
+}
+
+func pageTable1() map[Text]string {
 	return map[Text]string{
 		"leave it as it is, to be resumed later": "保持原样，以后继续",
 		"cancel it":                              "取消它",
@@ -93,8 +97,13 @@ func pageTable() map[Text]string {
 		"change where runs stand still": "更改断点",
 		"stop the call":                 "停止调用",
 		"break: next call":              "断点：下次调用",
-		"break: model call":             "断点：模型调用",
-		"break: %s":                     "断点：%s",
+	}
+}
+
+func pageTable2() map[Text]string {
+	return map[Text]string{
+		"break: model call": "断点：模型调用",
+		"break: %s":         "断点：%s",
 		"the run stands still before the next call of %s":                "运行会停在 %s 的下次调用之前",
 		"runs do not stand still any more":                               "运行不再停下",
 		"the run stands still before its next call; Ctrl+X B again: not": "运行会停在下次调用之前，再按 Ctrl+X B 取消",
@@ -183,7 +192,12 @@ func pageTable() map[Text]string {
 		"%s: another process has taken the session over": "%s：另一个进程已接管该会话",
 		"%s: it is not there any more":                   "%s：已不存在",
 		"read older messages":                            "读取更早的消息",
-		"take the input back":                            "取回输入",
+	}
+}
+
+func pageTable3() map[Text]string {
+	return map[Text]string{
+		"take the input back": "取回输入",
 		"there is no command %s; /help lists them, a space before it sends it as text": "没有命令 %s；/help 列出命令，前面加空格则作为文字发送",
 		"there is no input to send again":                                              "没有可重新发送的输入",
 		"a run is on; /retry is for after it":                                          "运行正在进行，结束后才能 /retry",

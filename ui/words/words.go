@@ -24,6 +24,7 @@ package words
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 )
@@ -111,4 +112,13 @@ var chinese = sync.OnceValue(func() map[Text]string {
 // tables are the translations, by where they are used.
 func tables() []map[Text]string {
 	return []map[Text]string{screenTable(), pageTable(), chatTable(), traceTable(), dialogTable(), commandTable(), helpTable(), inputTable()}
+}
+
+// merged puts tables together.
+func merged[K comparable](parts ...map[K]string) map[K]string {
+	all := map[K]string{}
+	for _, p := range parts {
+		maps.Copy(all, p)
+	}
+	return all
 }
