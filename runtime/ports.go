@@ -314,6 +314,34 @@ type Drafts interface {
 	SaveDraft(ctx context.Context, sessionID string, d Draft) error
 }
 
+// Brancher makes a session of a part of another one.
+type Brancher interface {
+	// Branch copies a session up to an input, which is not in the copy but its draft, in one transaction; the session itself stays as
+	// it is. Folds, summary and window are as they stood when the input came; so are pins and todos, but for those that were taken
+	// away since and for the state of a todo that changed more than once, which nobody knows any more. Settings and model are those
+	// of now. Runs and events are not copied: what the copied turns took and cost is the old session's. ErrNotFound when there is no such
+	// session or message, ErrOtherUser, ErrConstraint when the message is no input or the new id is taken.
+	Branch(ctx context.Context, b Branch) (Branched, error)
+}
+
+// Branch is what is copied: the messages of From before the input N, to the new session To.
+type Branch struct {
+	From, User, To string
+	N              int64
+	At             time.Time
+	// Title makes the new title of the old one and the turn of the input.
+	Title func(title string, turn int) string
+}
+
+// Branched is what came of it.
+type Branched struct {
+	// Text is the input's, without its files; Turns is how many turns the copy has.
+	Text  string
+	Turns int
+	// LeftArtifacts are large outputs that are not in the copy.
+	LeftArtifacts int
+}
+
 // WorkFiles is the working folder, for inputs that name files of it. It is safe for concurrent use.
 type WorkFiles interface {
 	// Names lists its files by their paths inside it, bounded; partial says that there are more.
