@@ -111,7 +111,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	if err != nil {
 		return nil, storeError(err)
 	}
-	app := &cli.App{Library: st, Finder: st, Drafts: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Quiet: st.Quiet, Close: st.Close}
+	app := &cli.App{Library: st, Branch: st, Finder: st, Drafts: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Quiet: st.Quiet, Close: st.Close}
 	if o.ReadOnly {
 		return app, nil
 	}
@@ -328,7 +328,7 @@ func (w wiring) screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, 
 	folder, _ := os.Getwd() // both are only shown
 	home, _ := os.UserHomeDir()
 	return ui.Options{
-		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Files: app.Files, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
+		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Files: app.Files, Branch: app.Branch, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
 		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Lang: s.Lang, Keys: cfg.Keys, Records: ".", Secrets: secrets(cfg),
 		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return w.offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},

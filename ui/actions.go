@@ -53,6 +53,7 @@ func commandTable() []command {
 		{title: "Show or hide the todos", chord: letter("o", "todos"), run: func(m *Model, _ string) tea.Cmd { return m.togglePane(paneTodos) }},
 		{title: "Copy the last answer", chord: letter("y", "copy"), run: func(m *Model, _ string) tea.Cmd { return m.page().copyAnswer() }},
 		{title: "Copy the last block of code", run: func(m *Model, _ string) tea.Cmd { return m.page().copyCode() }},
+		{title: "Edit an earlier input in a new session", run: func(m *Model, _ string) tea.Cmd { return m.page().editInput(true) }},
 		{title: "Search the history", run: func(m *Model, _ string) tea.Cmd { return m.page().openHistory() }},
 		{title: "Tab before", chord: bind(",", "tab before", ","), run: func(m *Model, _ string) tea.Cmd { return m.step(-1) }},
 		{title: "Tab after", chord: bind(".", "tab after", "."), run: func(m *Model, _ string) tea.Cmd { return m.step(1) }},

@@ -78,7 +78,7 @@ func (m *keymap) actions() []action {
 		&e.Delete, &e.DeleteWord, &e.DeleteWordRight, &e.KillLeft, &e.KillRight, &e.Yank, &e.Undo, &e.Redo, &e.OpenPaste)
 	in(inPanes, []string{"up", "down", "half_page_up", "half_page_down", "page_up", "page_down", "top", "bottom", "open", "toggle", "unfold", "fold", "turn_before", "turn_after"}, &k.Up, &k.Down, &k.HalfUp,
 		&k.HalfDown, &k.PageUp, &k.PageDown, &k.Top, &k.Bottom, &k.Open, &k.Toggle, &k.Unfold, &k.Fold, &k.TurnBefore, &k.TurnAfter)
-	in(inPanes, []string{"trace_of", "copy", "copy_code", "zoom", "to_input", "pane_help", "find", "find_next", "find_before", "whole", "stop_call"}, &k.TraceOf, &k.CopyAnswer, &k.CopyCode,
+	in(inPanes, []string{"trace_of", "edit_input", "copy", "copy_code", "zoom", "to_input", "pane_help", "find", "find_next", "find_before", "whole", "stop_call"}, &k.TraceOf, &k.EditInput, &k.CopyAnswer, &k.CopyCode,
 		&k.Zoom, &k.ToInput, &k.PaneHelp, &k.Find, &k.FindNext, &k.FindBefore, &k.Whole, &k.StopCall)
 	in(inAsked, []string{"yes", "no", "always", "again"}, &k.Yes, &k.No, &k.Always, &k.Again)
 	in(inBoth, []string{"give_up", "edit_arguments"}, &k.GiveUp, &k.Edit)

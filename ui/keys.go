@@ -19,7 +19,9 @@ type KeyMap struct {
 	Up, Down, HalfUp, HalfDown, PageUp, PageDown, Top, Bottom key.Binding
 	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
 	TraceOf, CopyAnswer, CopyCode, Zoom, ToInput, PaneHelp    key.Binding
-	Find, FindNext, FindBefore, Whole                         key.Binding
+	// EditInput goes on from before an input, in a new tab.
+	EditInput                         key.Binding
+	Find, FindNext, FindBefore, Whole key.Binding
 	// ChordTab is the chord with a digit: that tab.
 	ChordTab key.Binding
 	// Keys of a question above the input.
@@ -83,6 +85,7 @@ func DefaultKeyMap() KeyMap {
 		TurnAfter:  bind("]", "turn after", "]"),
 		TraceOf:    bind("t", "trace of the turn", "t"),
 		CopyAnswer: bind("y", "copy it, or the answer", "y"),
+		EditInput:  bind("e", "edit input, new tab", "e"),
 		CopyCode:   bind("Y", "copy its last code", "Y"),
 		Find:       bind("/", "find in the chat", "/"),
 		FindNext:   bind("n", "found after", "n"),
@@ -129,7 +132,7 @@ func (k KeyMap) Groups() []HelpGroup {
 		}},
 		{"panes", []key.Binding{
 			k.Down, k.Up, k.HalfDown, k.HalfUp, k.PageDown, k.PageUp, k.Top, k.Bottom, k.Open, k.Toggle, k.Fold, k.Unfold,
-			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode,
+			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode, k.EditInput,
 			k.Find, k.FindNext, k.FindBefore, k.Whole, k.StopCall, k.Zoom, k.ToInput,
 		}},
 		{"asked", []key.Binding{k.Yes, k.No, k.Always, k.Edit, k.Whole, k.Again, k.GiveUp}},

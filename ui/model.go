@@ -201,6 +201,8 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		return m.restore(msg)
 	case newTabMsg:
 		return m.madeTab(msg)
+	case branchedMsg:
+		return m.branched(msg)
 	case offersMsg:
 		m.offer(msg)
 	case modelsMsg:

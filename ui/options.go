@@ -49,6 +49,8 @@ type Options struct {
 	Finder runtime.Finder
 	// Drafts keeps what is typed; nil: nothing is kept.
 	Drafts runtime.Drafts
+	// Branch makes sessions of parts of others; nil: none.
+	Branch runtime.Brancher
 	// Files are those that inputs may name with @; nil: none.
 	Files runtime.WorkFiles
 	Feed  runtime.Feed

@@ -141,6 +141,8 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 		v.JumpTurn(1)
 	case key.Matches(k, keys.TraceOf):
 		return p.traceOf()
+	case key.Matches(k, keys.EditInput):
+		return p.editInput(false)
 	case key.Matches(k, keys.Find):
 		return p.show(dialog.NewPrompt(kindFind, p.T("FIND"), p.T("in the chat, as far as it is loaded"), p.sought, p.env.dkeys), "")
 	case key.Matches(k, keys.FindNext):

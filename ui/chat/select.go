@@ -253,12 +253,23 @@ func (v *View) CopySelected() string {
 	return ""
 }
 
-// UserText gives the input of the selected block, for editing it in a new tab; ok is false when it is no input.
-func (v *View) UserText() (string, bool) {
-	if i := v.list.Selected(); i >= 0 {
-		if b, ok := v.block(i).(*userBlock); ok {
-			return b.text, true
+// UserMessage gives the number of the selected input, for editing it in a new tab; with newest of the newest one when nothing is
+// selected. ok is false when it is no input.
+func (v *View) UserMessage(newest bool) (n int64, ok bool) {
+	i := v.list.Selected()
+	if i < 0 && newest {
+		for i = v.list.Len() - 1; i >= 0; i-- {
+			if _, ok := v.block(i).(*userBlock); ok {
+				break
+			}
 		}
 	}
-	return "", false
+	if i < 0 {
+		return 0, false
+	}
+	b, ok := v.block(i).(*userBlock)
+	if !ok || b.n == 0 {
+		return 0, false
+	}
+	return b.n, true
 }

@@ -60,6 +60,8 @@ type App struct {
 	Finder  runtime.Finder
 	// Drafts keeps what is typed on the screen.
 	Drafts runtime.Drafts
+	// Branch makes sessions of parts of others.
+	Branch runtime.Brancher
 	// Files are those that inputs may name; nil when the folder cannot be read.
 	Files runtime.WorkFiles
 	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.

@@ -12,6 +12,16 @@ func inputTable() map[Text]string {
 		"there is no paste to open": "没有可展开的粘贴",
 		"the paste is too large to be edited here; %s opens it in your editor": "粘贴太大，不能在此编辑；%s 在编辑器中打开",
 
+		"edit input, new tab":                                               "改写输入，新标签",
+		"Edit an earlier input in a new session":                            "在新会话中改写之前的输入",
+		"j and k choose one of your inputs to edit":                         "j 和 k 选中要改写的输入",
+		"nothing was said yet":                                              "还没有输入",
+		"sessions cannot be branched here":                                  "此处不能分出会话",
+		"%s, from turn %d":                                                  "%s，自第 %d 轮",
+		"a session of its own, from turn %d; the one before stays as it is": "新会话，自第 %d 轮起；原会话不变",
+		"branch the session":                                                "分出会话",
+		"%d older outputs of tools stay in the session before":              "%d 个较早的工具输出留在原会话",
+
 		"(no key)":      "（无键）",
 		"command##keys": "命令",
 
