@@ -99,7 +99,7 @@ func TestKeysComeThrough(t *testing.T) {
 		defer y.close()
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
-			y.send(rest[:n], time.Duration(rapid.IntRange(0, 100).Draw(t, "ms"))*time.Millisecond)
+			y.send(rest[:n], time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms"))*time.Millisecond)
 			rest = rest[n:]
 		}
 		if got := y.got.String(); got != text {

@@ -4,6 +4,7 @@
 package termtest
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/parser"
 )
 
 // Config is what a terminal is like.
@@ -36,6 +38,7 @@ type Terminal struct {
 	screens  [2]*screen // the first one, and the other one
 	on       int
 	cluster  []rune // not drawn yet: more may belong to it
+	str      []byte // an OSC that has not ended
 	pen      uv.Style
 	link     uv.Link
 	modes    map[int]bool // private modes that are set
@@ -71,7 +74,7 @@ func New(cfg Config) *Terminal {
 		t.screens[i] = &screen{buf: uv.NewBuffer(cfg.W, cfg.H), bottom: cfg.H - 1}
 	}
 	t.parser.SetHandler(ansi.Handler{
-		Print: t.print, Execute: t.control, HandleCsi: t.csi, HandleEsc: t.esc, HandleOsc: t.osc,
+		Print: t.print, Execute: t.control, HandleCsi: t.csi, HandleEsc: t.esc,
 		HandleDcs: func(cmd ansi.Cmd, _ ansi.Params, data []byte) { t.text("DCS", string(rune(cmd.Final()))+string(data)) },
 		HandleApc: func(data []byte) { t.text("APC", string(data)) },
 		HandlePm:  func(data []byte) { t.text("PM", string(data)) },
@@ -85,10 +88,30 @@ func (t *Terminal) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range b {
-		t.parser.Advance(c)
+		t.take(c)
 	}
 	t.flush()
 	return len(b), nil
+}
+
+// take takes a byte. A string is read here: the parser takes a byte of a Chinese character in it for the string's end.
+func (t *Terminal) take(c byte) {
+	switch {
+	case t.str != nil:
+		if t.str = append(t.str, c); c == 0x07 || bytes.HasSuffix(t.str, []byte("\x1b\\")) {
+			data := bytes.TrimRight(bytes.TrimSuffix(t.str, []byte("\x1b\\")), "\a")
+			cmd, _, _ := bytes.Cut(data, []byte(";"))
+			n, _ := strconv.Atoi(string(cmd)) // 0 when it is none
+			t.str = nil
+			t.osc(n, data)
+		}
+	case c == ']' && t.parser.State() == parser.EscapeState:
+		t.parser.Reset()
+		t.flush()
+		t.str = []byte{}
+	default:
+		t.parser.Advance(c)
+	}
 }
 
 // Resize gives it another size.
