@@ -758,7 +758,7 @@ func TestUsage(t *testing.T) {
 		{"--session a --continue", "exclude each other"},
 		{"rnu x", "did you mean run?"},
 		{"hello", "to ask something use vitrine run"},
-		{"sessions nonsense", "use delete, export, list, prune, show"},
+		{"sessions nonsense", "use delete, export, list, prune, search, show"},
 	} {
 		b.want(b.run(strings.Fields(c.args)...), 2, "", c.err)
 	}

@@ -14,11 +14,14 @@ const (
 	mostAnswer = 1 << 10
 	// leadTime is how long the library waits for what follows an escape.
 	leadTime = 50 * time.Millisecond
+	// reportRest is how long the rest of a mouse report is waited for behind an escape, mouseRecent how long after the last report.
+	reportRest  = 200 * time.Millisecond
+	mouseRecent = 300 * time.Millisecond
 )
 
 // Keys reads what is typed, for Bubble Tea. What the terminal answers may come in pieces over a slow line, with as much time in
 // between as it likes; Bubble Tea would take the rest of it for text. So an answer that has begun is held back until it is whole, and
-// is forgotten when its rest does not come. Keys and pastes pass as they are. It belongs to one goroutine at a time.
+// is forgotten when its rest does not come. So are reports of the mouse. Keys and pastes pass as they are. It belongs to one goroutine at a time.
 type Keys struct {
 	// File is the terminal; all but Read is its own.
 	*os.File
@@ -31,8 +34,9 @@ type Keys struct {
 	cut    bool      // its first bytes were handed on
 	lead   []byte    // what was handed on last, when an answer may begin so
 	leadAt time.Time
-	paste  bool   // within a paste
-	tail   []byte // the last bytes handed on, where a paste may begin or end
+	paste  bool      // within a paste
+	mouse  time.Time // when the last mouse report came
+	tail   []byte    // the last bytes handed on, where a paste may begin or end
 }
 
 // Read gives what was typed. It may give nothing, without an error.
@@ -42,11 +46,24 @@ func (k *Keys) Read(b []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
+		if k.escapes(b[:n]) && n < len(b) && readable(k.File, reportRest) {
+			more, _ := k.File.Read(b[n:]) // an error comes again
+			n += more
+		}
 		k.take(b[:n], k.Clock.Now())
 	}
 	n := copy(b, k.out)
 	k.out = k.out[n:]
 	return n, nil
+}
+
+// escapes says that what came ends with an escape that may begin a mouse report: others came just before. Alone it is the Esc key.
+func (k *Keys) escapes(b []byte) bool {
+	now := k.Clock.Now()
+	if bytes.Contains(b, []byte(reportStart)) {
+		k.mouse = now
+	}
+	return now.Sub(k.mouse) < mouseRecent && (b[len(b)-1] == 0x1b || bytes.HasSuffix(b, []byte("\x1b[")))
 }
 
 // take sorts what came at a time.
@@ -55,7 +72,7 @@ func (k *Keys) take(b []byte, now time.Time) {
 	switch {
 	case len(k.held) > 0 && now.Sub(k.since) <= answerRest:
 		data = append(k.held, b...)
-	case len(k.lead) > 0 && now.Sub(k.leadAt) <= leadTime:
+	case len(k.lead) > 0 && (now.Sub(k.leadAt) <= leadTime || now.Sub(k.leadAt) <= answerRest && bytes.HasPrefix(append(bytes.Clone(k.lead), b...), []byte(reportStart))):
 		data, handed = append(k.lead, b...), len(k.lead)
 	}
 	if k.cut = k.cut && len(data) > len(b); !k.cut && handed == 0 {
@@ -118,6 +135,8 @@ func (k *Keys) hand(c byte) {
 const (
 	pasteStart = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
+	// reportStart begins a report of the mouse.
+	reportStart = "\x1b[<"
 )
 
 // How far an answer is.
@@ -130,7 +149,7 @@ const (
 )
 
 // answer looks for what only a terminal says: the end of a string sequence with a number or a sign of its own, or of a private control
-// sequence. n is its length when it is whole.
+// sequence, or a report of the mouse. n is its length when it is whole.
 func answer(s []byte) (n int, state answerState) {
 	if len(s) < 3 {
 		return 0, noAnswer
@@ -150,7 +169,7 @@ func answer(s []byte) (n int, state answerState) {
 			}
 		}
 		return 0, begun
-	case s[1] == '[' && s[2] == '?':
+	case s[1] == '[' && (s[2] == '?' || s[2] == '<'):
 		for i := 3; i < len(s); i++ {
 			switch {
 			case s[i] >= 0x40 && s[i] <= 0x7e:

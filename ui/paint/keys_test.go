@@ -89,9 +89,9 @@ func TestAnswersInPieces(t *testing.T) {
 	}
 }
 
-// Keys, mouse and pastes come through unchanged, however they are cut; a paste that holds an answer too.
+// Keys and pastes come through unchanged, however they are cut; a paste that holds an answer too.
 func TestKeysComeThrough(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "部署", "\x1b[A", "\x1bOP", "\x1b[<35;10;12M", "\x1b[13;2u", "\x1b", "\x1bx", "\x1b]x", "\x1b[106;5u", "\r", "\x7f",
+	piece := rapid.SampledFrom([]string{"a", "部署", "\x1b[A", "\x1bOP", "\x1b[13;2u", "\x1b", "\x1bx", "\x1b]x", "\x1b[106;5u", "\r", "\x7f",
 		"\x1b[200~text \x1b]11;rgb:0/0/0\x1b\\ and \x1b[?62c more\x1b[201~", "\x1b[I"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "typed"), "")
@@ -106,4 +106,44 @@ func TestKeysComeThrough(t *testing.T) {
 			t.Fatalf("%q comes through as %q", text, got)
 		}
 	})
+}
+
+// B041: a report of the mouse may be cut anywhere, with any pause, and nothing of it is typed text; behind other reports an escape that
+// begins one is no Esc key either. An escape alone stays the Esc key.
+func TestMouseReportsInPieces(t *testing.T) {
+	const report = "\x1b[<35;72;19M"
+	for cut := 1; cut < len(report); cut++ {
+		for _, pause := range []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond, 400 * time.Millisecond} {
+			y := newTypist(t)
+			y.send("a", 0)
+			y.send(report[:cut], time.Second)
+			y.send(report[cut:], pause)
+			y.send("q", 0)
+			y.close()
+			switch got := y.got.String(); {
+			case got == "a"+report+"q":
+			case got == "a"+report[:min(cut, 2)]+"q" && pause > 50*time.Millisecond && cut <= 2: // a key: the rest is forgotten
+			default:
+				t.Errorf("cut at %d, %v: %q", cut, pause, got)
+			}
+		}
+	}
+	y := newTypist(t)
+	defer y.close()
+	y.send(report, 0)
+	held := make(chan struct{})
+	go func() { // while the escape is held
+		defer close(held)
+		time.Sleep(60 * time.Millisecond)
+		_, _ = y.w.WriteString("[<35;1;1M")
+	}()
+	y.send("\x1b", 0)
+	<-held
+	if got := y.got.String(); got != report+"\x1b[<35;1;1M" {
+		t.Errorf("behind a report: %q", got)
+	}
+	y.send("\x1b", time.Second)
+	if got := y.got.String(); !strings.HasSuffix(got, "M\x1b") {
+		t.Errorf("the Esc key: %q", got)
+	}
 }

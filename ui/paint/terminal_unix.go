@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/term"
+	"golang.org/x/sys/unix"
 )
 
 // Own says that the system's terminals can be painted on by a Terminal.
@@ -17,6 +19,12 @@ const Own = true
 
 // busy says that a terminal would have to be waited for.
 func busy(err error) bool { return errors.Is(err, syscall.EAGAIN) }
+
+// readable waits until there is something to read, at most for a time.
+func readable(f *os.File, most time.Duration) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}, int(most.Milliseconds()))
+	return err == nil && n > 0
+}
 
 // Watch sends new sizes, and takes the terminal over again when the process goes on after it was stopped by somebody else. It
 // ends with stop.

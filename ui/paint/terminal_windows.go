@@ -2,6 +2,7 @@ package paint
 
 import (
 	"os"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -10,6 +11,9 @@ import (
 const Own = false
 
 func busy(error) bool { return false }
+
+// readable is false: the console gives whole events.
+func readable(*os.File, time.Duration) bool { return false }
 
 func forgetInput(*os.File) {}
 

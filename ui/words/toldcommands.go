@@ -229,9 +229,10 @@ func toldCommands3() map[string]string {
 		"invalid character %s looking for beginning of object key string":         "键的开头不能是字符 %s",
 		"invalid character %s after top-level value":                              "顶层值之后不能是字符 %s",
 		"it has version %d and must be brought to version %d, but %s has it open": "它是版本 %s，须升级到版本 %s，但%s正打开它",
-		"%d pin":     "%s 个固定项",
-		"%d pins":    "%s 个固定项",
-		"%d entry":   "%s 条记录",
-		"%d entries": "%s 条记录",
+		"%d pin":            "%s 个固定项",
+		"%d pins":           "%s 个固定项",
+		"%d entry":          "%s 条记录",
+		"%d entries":        "%s 条记录",
+		"the screen shows:": "画面显示：",
 	}
 }
