@@ -3,6 +3,7 @@ package ui
 import (
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -89,5 +90,89 @@ func TestFramesOfWorkAreFewBytes(t *testing.T) {
 	}
 	if mean := total / 20; mean == 0 || mean > 400 {
 		t.Errorf("a frame takes %d bytes", mean)
+	}
+}
+
+// counted paints each frame, and counts the bytes.
+func (d *driver) counted() *int {
+	p := paint.NewPainter(paint.PainterConfig{Profile: colorprofile.TrueColor})
+	p.SetMethod(d.method)
+	p.SetSync(true)
+	p.Resize(d.w, d.h)
+	p.Frame(d.m.View())
+	n := new(int)
+	d.frames = func(string) { *n += len(p.Frame(d.m.View())) }
+	return n
+}
+
+// A reply of 100 tokens a second is less than 16 KB a second for the terminal in English and 50 KB in Chinese, with trace and todos
+// beside it and the chat full of it; when nothing happens any more nothing is written.
+func TestBytesOfAStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		token string
+		most  int
+	}{
+		"english": {"word ", 16 << 10}, "chinese": {"部署", 50 << 10}, "chinese markdown": {"- **部署** 计划 `x`\n", 50 << 10},
+	} {
+		d := newDriver(t, 120, 40)
+		id := d.id()
+		d.f.mu.Lock()
+		d.f.begin(id, "部署计划在星期五以前要写完，请把风险列出来")
+		d.f.mu.Unlock()
+		d.f.todo(id, "给客户写邮件 👍🏽")
+		for i := range 400 { // the chat is full before
+			d.f.stream(id, c.token)
+			if i%40 == 39 {
+				d.f.stream(id, "\n\n")
+			}
+		}
+		d.pass(time.Second)
+		n := d.counted()
+		const seconds = 5
+		for i := range 100 * seconds {
+			d.f.stream(id, c.token)
+			if i%40 == 39 {
+				d.f.stream(id, "\n\n")
+			}
+			d.pass(10 * time.Millisecond)
+		}
+		t.Logf("%s: %d bytes a second", name, *n/seconds)
+		if got := *n / seconds; got == 0 || got > c.most {
+			t.Errorf("%s: %d bytes a second", name, got)
+		}
+		d.f.answer(id)
+		d.pass(10 * time.Second)
+		*n = 0
+		d.pass(10 * time.Minute)
+		if *n != 0 {
+			t.Errorf("%s: %d bytes are written while nothing happens", name, *n)
+		}
+	}
+}
+
+// While another tab works a frame beside rows of Chinese text is the light in the mark and its spinner: under 100 bytes.
+func TestBytesOfASpinner(t *testing.T) {
+	d := newDriver(t, 120, 40)
+	id := d.id()
+	d.enter("写")
+	for range 60 {
+		d.f.stream(id, "部署计划在星期五以前要写完，请把风险列出来。\n\n")
+	}
+	d.f.answer(id)
+	d.press("ctrl+x", "n")
+	d.short()
+	d.enter("再来")
+	d.press("alt+1")
+	d.pass(10 * time.Second)
+	n := d.counted()
+	frames, inner := 0, d.frames
+	d.frames = func(s string) { frames++; inner(s) }
+	d.pass(2 * time.Second)
+	if frames < 15 {
+		t.Fatalf("%d frames in two seconds", frames)
+	}
+	t.Logf("%d bytes a frame", *n/frames)
+	if got := *n / frames; got >= 100 {
+		t.Errorf("a frame takes %d bytes", got)
 	}
 }
