@@ -2,7 +2,7 @@ package words
 
 // helpTable holds keys, the palette and --help.
 func helpTable() map[Text]string {
-	return merged(helpTable1(), helpTable2(), helpTable3())
+	return merged(helpTable1(), helpTable2(), helpTable3(), helpTable4())
 }
 
 func helpTable1() map[Text]string {
@@ -92,20 +92,16 @@ func helpTable1() map[Text]string {
 		"chat up":                              "对话上翻",
 		"chat down":                            "对话下翻",
 		"chat up a line":                       "对话上移一行",
-		"chat down a line":                     "对话下移一行",
-		"up":                                   "上",
-		"down":                                 "下",
-		"half a page up":                       "上翻半页",
-		"half a page down":                     "下翻半页",
 	}
 }
 
 func helpTable2() map[Text]string {
-	return merged(helpTable21())
-}
-
-func helpTable21() map[Text]string {
 	return map[Text]string{
+		"chat down a line":          "对话下移一行",
+		"up":                        "上",
+		"down":                      "下",
+		"half a page up":            "上翻半页",
+		"half a page down":          "下翻半页",
 		"page up":                   "上翻一页",
 		"page down":                 "下翻一页",
 		"top":                       "顶部",
@@ -185,6 +181,11 @@ model endpoint. Nothing is changed, and nothing leaves the machine unless --chec
 		`Write a session with all its messages, folded ones too, as Markdown, JSON or one HTML file that needs nothing else:
 to standard output, or to a file that does not exist yet.`: `把会话的全部消息（包括已折叠的）写成 Markdown、JSON 或一个独立的 HTML 文件：
 写到标准输出，或写到一个尚不存在的文件。`,
+	}
+}
+
+func helpTable3() map[Text]string {
+	return map[Text]string{
 		`List the models that the endpoint offers and, below them, those of a running Ollama, llama.cpp or LM Studio on this machine.
 The one that new sessions use is marked. --model NAME, or MODEL, takes another one; nothing on this machine is used unless it is
 named, like local:ollama/llama3.2 (where no endpoint is set ollama/llama3.2 will do). In a session /model changes it.`: `列出端点提供的模型，下面是本机正在运行的 Ollama、llama.cpp 或 LM Studio 的模型。
@@ -212,11 +213,6 @@ that changed last. With --prefix each request of it is compared with the one bef
 
 参数是一个会话（其全部运行），或一次运行，或其编号的开头。不带参数时是最近变化的会话的最后一次运行。
 带 --prefix 时逐个比较每次请求与前一次请求：重复的部分已在服务方缓存。`,
-	}
-}
-
-func helpTable3() map[Text]string {
-	return map[Text]string{
 		"the answer has to be JSON that satisfies the JSON schema in this file": "回答必须是符合此文件中 JSON schema 的 JSON",
 		"the answer has to match this regular expression somewhere":             "回答中必须有匹配此正则表达式的部分",
 		"this tool has to succeed before the answer":                            "回答之前此工具必须成功执行",
@@ -275,10 +271,15 @@ func helpTable3() map[Text]string {
 		"show at most `N` messages":                                                         "最多显示 `N` 条消息",
 		"Play, check and record demo scripts":                                               "播放、检查和录制演示脚本",
 		"list the built-in demos":                                                           "列出内置演示",
-		"only assert; nothing is shown but what fails":                                      "只检查，仅显示失败的内容",
-		"write a recording: FILE.cast, .gif, .svg or .txt":                                  "写入录制：文件名以 .cast、.gif、.svg 或 .txt 结尾",
-		"how much faster than a person, 0.1 to 100":                                         "比人快多少，0.1 到 100",
-		"the longest pause, such as 2s (default: as the script has it)":                     "最长停顿，如 2s（默认按脚本）",
+	}
+}
+
+func helpTable4() map[Text]string {
+	return map[Text]string{
+		"only assert; nothing is shown but what fails":                  "只检查，仅显示失败的内容",
+		"write a recording: FILE.cast, .gif, .svg or .txt":              "写入录制：文件名以 .cast、.gif、.svg 或 .txt 结尾",
+		"how much faster than a person, 0.1 to 100":                     "比人快多少，0.1 到 100",
+		"the longest pause, such as 2s (default: as the script has it)": "最长停顿，如 2s（默认按脚本）",
 		`Look for words in all that was said in your sessions, folded or not.
 
 A message is found when it has all the words: in any case, with or without accents, by their beginnings; Chinese, Japanese and
