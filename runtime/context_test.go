@@ -10,6 +10,7 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
+	"vitrine/runtime/prompt"
 	"vitrine/tools"
 	"vitrine/trace"
 )
@@ -114,6 +115,61 @@ func TestEqualReportsTellOfACut(t *testing.T) {
 		if tt.cut && (!strings.Contains(notes[0].Todo, "OLLAMA_CONTEXT_LENGTH") || strings.Contains(notes[0].Todo, "num_ctx")) {
 			t.Errorf("it says %q", notes[0].Todo)
 		}
+	}
+}
+
+// A server whose template for a model knows no tools takes them and leaves them out: its count is near to what else was sent. The user is
+// told so once, and it is not taken for a server that cuts, however long the conversation gets; one that cuts as well still is.
+func TestServerLeavesToolsOut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		counts     func(all, tools int, calls bool) int
+		calls      bool
+		left, cuts int
+	}{
+		"left out":           {func(all, tools int, _ bool) int { return all - tools }, false, 1, 0},
+		"counted otherwise":  {func(all, tools int, _ bool) int { return (all - tools) * 8 / 10 }, false, 1, 0},
+		"counted":            {func(all, _ int, _ bool) int { return all }, false, 0, 0},
+		"counted low":        {func(all, _ int, _ bool) int { return all * 6 / 10 }, false, 0, 0},
+		"no count":           {func(int, int, bool) int { return 12 }, false, 0, 0},
+		"calls all the same": {func(all, tools int, _ bool) int { return all - tools }, true, 0, 0},
+		"left out and cut":   {func(all, tools int, _ bool) int { return min(all-tools, 2048) }, false, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, scripted.Func(func(r llm.Request) scripted.Step {
+				all := prompt.EstimateTools(r.Tools)
+				for _, m := range r.Messages {
+					all += prompt.EstimateMessage(m)
+				}
+				step := scripted.Text("ok")
+				if tt.calls && r.Messages[len(r.Messages)-1].Role == llm.RoleUser {
+					step = scripted.Calls(scripted.Call{ID: "c", Name: "wide", Args: "{\"text\":\"x\"}"})
+				}
+				return step.Usage(tt.counts(all, prompt.EstimateTools(r.Tools), tt.calls), 5, -1)
+			}).Times(-1))
+			b.cfg.Registry = tools.NewRegistry(tools.New("wide", strings.Repeat("what a tool does in many words ", 160), tools.ReadOnly,
+				func(context.Context, tools.Call, echoArgs) (tools.Output, error) {
+					return tools.Output{Data: "done"}, nil
+				}))
+			b.cfg.Executor = tools.NewExecutor(b.clk, b.cfg.Registry, tools.Config{})
+			b.cfg.System = strings.Repeat("You are a test. ", 50)
+			b.cfg.Limits.ContextTokens, b.cfg.Limits.Fold = 32768, runtime.FoldOff
+			b.cfg.Limits.Budget.Tokens = 0
+			b.run(func(ctx context.Context) {
+				for i := range 12 {
+					b.ask(ctx, "s", fmt.Sprintf("question %d %s", i, strings.Repeat("these are words ", 30*i*i)))
+				}
+			})
+			left, cuts := b.notices("tools_left_out"), b.notices("server_cuts")
+			if len(left) != tt.left || len(cuts) != tt.cuts {
+				t.Errorf("%+v, %+v", left, cuts)
+			}
+			if limit := b.meter().Limit; (limit == 32768) != (tt.cuts == 0) {
+				t.Errorf("limit %d", limit)
+			}
+			if tt.left > 0 && (!strings.Contains(left[0].Todo, "--protocol json") || !strings.Contains(left[0].Why, "of them tools")) {
+				t.Errorf("told %+v", left[0])
+			}
+		})
 	}
 }
 

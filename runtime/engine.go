@@ -98,10 +98,10 @@ type EngineConfig struct {
 // Engine runs sessions. Each open session has a goroutine of its own that takes requests one by one, and one more while a
 // run is on. It implements Agent and is safe for concurrent use.
 type Engine struct {
-	cfg   EngineConfig
-	specs []llm.ToolSpec
-	fixed int // estimate of system prompt and schemas, in tokens
-	moves moves
+	cfg            EngineConfig
+	specs          []llm.ToolSpec
+	fixed, schemas int // estimate of system prompt and schemas, and of schemas alone, in tokens
+	moves          moves
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -115,7 +115,8 @@ var _ Agent = (*Engine)(nil)
 func NewEngine(cfg EngineConfig) *Engine {
 	e := &Engine{cfg: cfg, specs: cfg.Registry.Specs(), sessions: map[string]*session{}, done: clock.NewGroup(cfg.Clock),
 		moves: allMoves()}
-	e.fixed = prompt.EstimateMessage(llm.Message{Content: cfg.System}) + prompt.EstimateTools(e.specs)
+	e.schemas = prompt.EstimateTools(e.specs)
+	e.fixed = prompt.EstimateMessage(llm.Message{Content: cfg.System}) + e.schemas
 	return e
 }
 

@@ -69,19 +69,40 @@ type serverCut struct {
 	took, of int
 	sure     bool // two reports in a row said so; one alone may be wrong
 	told     bool
+	// bare says that the server leaves the tools out of the prompt, as those do whose template for the model knows none.
+	bare, bareTold bool
+	knows          bool // a tool was called, so they are there and only not counted
 }
 
 // leastCut is the smallest window that a server is believed to have: fewer tokens are no count of a prompt.
 const leastCut = 512
 
+// leastBare is the smallest count of a prompt without its tools.
+const leastBare = 50
+
 // leastGrowth is what part of an estimate the next one has to be larger by, for an equal report to say that something was cut.
 const leastGrowth = 20
 
-// watch takes in what the server counted for a request that we estimated. It gives what to tell the user, once.
-func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
+// watch takes in what the server counted for a request that we estimated, and of which tools are a part; calls says that the model
+// called some. It gives what to tell the user, once.
+func (c *serverCut) watch(u llm.Usage, estimate, tools int, calls bool) *trace.NoticeData {
 	took := *u.Prompt
 	if u.Cached != nil && *u.Cached >= took {
 		took += *u.Cached // some servers leave out what came from their cache
+	}
+	c.weigh(took, estimate, tools, calls)
+	if c.bare {
+		whole := estimate
+		if estimate -= tools; !c.bareTold && !c.knows {
+			c.bareTold = true
+			c.took, c.of = took, estimate
+			return &trace.NoticeData{
+				Code:    "tools_left_out",
+				Message: "the server seems to leave the tools out of the prompt",
+				Why:     fmt.Sprintf("about %s were sent, %s of them tools, and it counted %d", trace.FormatTokens(whole), trace.FormatTokens(tools), took),
+				Todo:    "take a model whose chat template knows tools, or give it the tools as text with --protocol json",
+			}
+		}
 	}
 	same := took == c.took && estimate >= c.of+c.of/leastGrowth
 	c.took, c.of = took, estimate
@@ -98,6 +119,17 @@ func (c *serverCut) watch(u llm.Usage, estimate int) *trace.NoticeData {
 	c.sure = c.at > 0 && took*20 >= c.at*19 && took*20 <= c.at*21
 	c.at = took
 	return c.tell(took, estimate)
+}
+
+// weigh finds out whether the tools are left out: the count is far from the whole and near to what else was sent.
+func (c *serverCut) weigh(took, estimate, tools int, calls bool) {
+	c.knows = c.knows || calls
+	switch rest := estimate - tools; {
+	case took*10 > rest*14:
+		c.bare = false
+	case tools > 0 && c.at == 0 && took >= leastBare && took*2 < estimate && took*10 >= rest*6:
+		c.bare = true
+	}
 }
 
 // tell makes the notice, once.

@@ -165,7 +165,7 @@ func (r *run) judge(st *stream) (Input, error) {
 		return r.noReply(st, data)
 	}
 	r.reply = reply{text: r.text, done: *st.done}
-	r.account(st.done.Usage)
+	r.account(st.done.Usage, len(st.done.ToolCalls) > 0)
 	u := st.done.Usage
 	r.warnCost(u)
 	data.PromptTokens, data.CompletionTokens, data.CachedTokens, data.ReasoningTokens = u.Prompt, u.Completion, u.Cached, u.Reasoning
@@ -190,8 +190,8 @@ func (r *run) judge(st *stream) (Input, error) {
 	return InReplyText, nil
 }
 
-// account adds a reply to the run's use and to the meter.
-func (r *run) account(u llm.Usage) {
+// account adds a reply, with calls or without, to the run's use and to the meter.
+func (r *run) account(u llm.Usage, calls bool) {
 	use := &r.row.Usage
 	if u.Prompt != nil && *u.Prompt <= 0 {
 		u = llm.Usage{} // zeros are no report: no request has a prompt of no tokens
@@ -199,7 +199,7 @@ func (r *run) account(u llm.Usage) {
 	if u.Prompt != nil {
 		use.Prompt += *u.Prompt
 		r.s.counter.Report(*u.Prompt, r.estimate)
-		if note := r.s.cut.watch(u, r.estimate); note != nil {
+		if note := r.s.cut.watch(u, r.estimate, r.s.eng.schemas, calls); note != nil {
 			r.events = append(r.events, r.event(*note))
 		}
 	} else {
@@ -229,7 +229,7 @@ func (r *run) account(u llm.Usage) {
 // noReply ends a call that brought no whole reply.
 func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
 	if !st.first.IsZero() {
-		r.account(llm.Usage{}) // it was sent and begun: somebody pays for it
+		r.account(llm.Usage{}, false) // it was sent and begun: somebody pays for it
 	}
 	if r.ctx.Err() != nil {
 		data.FinishReason = "cancelled"
