@@ -4,12 +4,61 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"vitrine/runtime/config"
 	"vitrine/ui/demo"
+	"vitrine/ui/words"
 )
+
+// The Chinese section names variables that there are, prompts that the offline model understands, and what the screen offers to try.
+func TestREADMEChinese(t *testing.T) {
+	b, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(b), "\n## 中文：快速开始\n")
+	section, _, end := strings.Cut(section, "\n## ")
+	if !ok || !end {
+		t.Fatal("there is no Chinese section")
+	}
+	names := regexp.MustCompile(`\b(?:AGENT|OPENAI|LLM)_[A-Z_]+`).FindAllString(section, -1)
+	if len(names) < 10 {
+		t.Errorf("variables: %q", names)
+	}
+	for _, name := range names {
+		if !strings.Contains(config.EnvExample(), "# "+name+"=") {
+			t.Errorf("there is no variable %s", name)
+		}
+	}
+	var toml string
+	for _, block := range strings.Split(section, "```")[1:] {
+		if strings.HasPrefix(block, "\n[agent]") {
+			toml = block
+		}
+	}
+	cfg, err := config.Load(config.Inputs{File: []byte(toml), FilePath: "config.toml"})
+	if err != nil || cfg.Lang != config.LangChinese {
+		t.Errorf("the configuration in the section: %v, %v", cfg.Lang, err)
+	}
+	dir := t.TempDir()
+	for prompt, want := range map[string]string{"(17+5)*3 等于多少？": "66", "记住部署在周五": "部署在周五", "添加待办：提交报告": "提交报告", "什么是上下文窗口？": "上下文"} {
+		if !strings.Contains(section, "`"+prompt+"`") {
+			t.Errorf("the section does not name %q", prompt)
+		}
+		if got := vitrine(dir, "run", prompt).ok(t); !strings.Contains(got, want) {
+			t.Errorf("%q is answered by %q", prompt, got)
+		}
+	}
+	for _, text := range []words.Text{"what is (17+5)*3?", "remember that the deploy is on Friday", "add a todo: submit the report"} {
+		if zh := words.Chinese.T(text); !strings.Contains(section, "`"+zh+"`") {
+			t.Errorf("the screen offers %q and the section does not", zh)
+		}
+	}
+}
 
 var updateREADME = flag.Bool("update-readme", false, "write the picture of the screen into the README")
 

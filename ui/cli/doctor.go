@@ -51,7 +51,7 @@ func (c *command) doctor(ctx context.Context, o *options) error {
 	c.section("TERMINAL", c.terminal())
 	rows := [][]string{}
 	for _, v := range cfg.Values() {
-		rows = append(rows, []string{v.Name, v.Text, c.lang.Tell(v.Source.String())})
+		rows = append(rows, []string{v.Name, c.lang.Tell(v.Text), c.lang.Tell(v.Source.String())})
 	}
 	c.section("CONFIGURATION", rows)
 	if rows := c.keyRows(cfg); len(rows) > 0 {
@@ -183,7 +183,7 @@ func (c *command) endpoint(ctx context.Context, o *options, cfg config.Config) e
 	if end.Kind == config.Offline {
 		rows = append(rows, []string{c.T("endpoint"), c.T("none: the built-in offline model; OPENAI_BASE_URL or OPENAI_API_KEY connects one")})
 	} else {
-		rows = append(rows, []string{c.T("endpoint"), config.ShownURL(end.BaseURL)}, []string{c.T("key"), end.Key.String()})
+		rows = append(rows, []string{c.T("endpoint"), config.ShownURL(end.BaseURL)}, []string{c.T("key"), c.lang.Tell(end.Key.String())})
 		for _, r := range c.prog.Describe(cfg) {
 			for i := range r {
 				r[i] = c.lang.Tell(r[i])

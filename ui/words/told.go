@@ -7,7 +7,7 @@ import (
 )
 
 // mostDepth is how deep texts within texts are translated.
-const mostDepth = 4
+const mostDepth = 6
 
 // Tell translates a text that another part of the program made: the whole of it by its format, else the parts that it is joined
 // of. What is not known stays as it is: names, data, what a server said.
@@ -98,7 +98,7 @@ func (f format) match(text string, depth int) ([]any, bool) {
 		case i < len(f.verbs)-1:
 			return nil, false // two verbs without a text between
 		}
-		if end <= 0 || strings.Contains(rest[:end], "; ") || verb == 'd' && strings.Trim(rest[:end], "-0123456789") != "" {
+		if end <= 0 || strings.Contains(rest[:end], "; ") || i == 0 && f.pieces[0] == "" && strings.Contains(rest[:end], ": ") || verb == 'd' && strings.Trim(rest[:end], "-0123456789") != "" {
 			return nil, false
 		}
 		args = append(args, tell(rest[:end], depth-1))

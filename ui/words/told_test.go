@@ -14,13 +14,15 @@ func TestTell(t *testing.T) {
 		{"not saved: the disk is full", "未保存：磁盘已满"},
 		{"again in 4 s; this tab waits, text and input stay here until they are stored", "4 秒后重试；此标签页等待，文字和输入会留在这里直到存储"},
 		{"cannot open database /w/a.db: the file is not a database; set AGENT_DB_PATH to another file", "无法打开数据库 /w/a.db：该文件不是数据库；把 AGENT_DB_PATH 设为另一个文件"},
+		{"cannot open database /w/a.db: it has version 5 and must be brought to version 6, but process 7 (vt) has it open; close it and start again",
+			"无法打开数据库 /w/a.db：它是版本 5，须升级到版本 6，但进程 7（vt）正打开它；请关闭它再启动"},
 		{"AGENT_LANG=fr: must be auto, en or zh (environment AGENT_LANG)", "AGENT_LANG=fr：须为 auto、en 或 zh（环境变量 AGENT_LANG）"},
 		{"there is no session a of ada in /w/a.db; vitrine sessions lists them", "/w/a.db 中没有 ada 的会话 a；vitrine sessions 列出会话"},
 		{"the context is 91% full and folding is off", "上下文已用 91%，且折叠已关闭"},
 		{"the cost of m is unknown, so AGENT_MAX_RUN_COST (0.50) cannot hold", "m 的费用未知，AGENT_MAX_RUN_COST（0.50）无法生效"},
-		{"the model was not asked again", "没有再请求模型"}, // within a sentence
+		{"the model was not asked again", "没有再请求模型"},   // within a sentence
 		{"HTTP 429: slow down", "HTTP 429: slow down"}, // what a server said
-		{"done: 3", "done: 3"},                         // one word among others is anybody's
+		{"done: 3", "done: 3"}, // one word among others is anybody's
 		{"my model", "my model"},
 		{": ", ": "},
 		{"%s", "%s"},

@@ -234,5 +234,6 @@ func toldCommands3() map[string]string {
 		"%d entry":          "%s 条记录",
 		"%d entries":        "%s 条记录",
 		"the screen shows:": "画面显示：",
+		"use %s":            "请用 %s",
 	}
 }
