@@ -38,6 +38,7 @@ type attachments struct {
 	from    int       // where in the raw text it begins
 	typing  bool
 	matches []string
+	fits    string // the query that they fit
 	pick    int
 	closed  string // the raw text at which the list was closed
 
@@ -135,7 +136,7 @@ func (p *page) named(msg namesMsg) tea.Cmd {
 	if !a.typing || msg.query != a.query {
 		return nil
 	}
-	a.matches, a.pick = msg.matches, 0
+	a.matches, a.fits, a.pick = msg.matches, msg.query, 0
 	if slices.Contains(msg.matches, msg.query) { // it is there in full: Enter sends
 		a.matches = nil
 	}
@@ -147,6 +148,12 @@ func (p *page) pickFile(k tea.KeyPressMsg) (cmd tea.Cmd, ok bool) {
 	a, keys := &p.files, p.env.keys
 	if !a.open() {
 		return nil, false
+	}
+	if a.fits != a.query && key.Matches(k, keys.Send, keys.NextPane) { // who types fast means the names that fit now
+		if a.matches, a.fits, a.pick = mention.Rank(a.names, a.query, mostOffered), a.query, 0; len(a.matches) == 0 || slices.Contains(a.matches, a.query) {
+			a.matches = nil
+			return nil, false
+		}
 	}
 	switch {
 	case key.Matches(k, keys.Older):

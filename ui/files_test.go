@@ -190,6 +190,16 @@ func TestTheListOfFiles(t *testing.T) {
 	if d.m.page().files.open() {
 		t.Error("the list is open over a name that is there in full: Enter would not send")
 	}
+	d.press("ctrl+c")
+	d.typed("@")
+	d.short()
+	for _, k := range []string{"m", "a", "enter"} { // faster than the names are put in order
+		d.send(keyOf(k))
+	}
+	d.settle()
+	if got := d.m.page().edit.Text(); got != "@src/main.go " {
+		t.Errorf("what was typed fast chose %q", got)
+	}
 	w.fail = errors.New("permission denied")
 	d.press("ctrl+c")
 	d.pass(time.Minute)

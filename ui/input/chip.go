@@ -304,7 +304,12 @@ func Rechip(before, after string) string {
 	}
 }
 
+// lineFeeds makes line breaks line feeds, also those that a terminal's keyboard protocol writes as keys: Ctrl+J, Enter with Shift. So
+// they come in a paste through tmux.
 func lineFeeds(s string) string {
+	if strings.Contains(s, "\x1b[") {
+		s = strings.NewReplacer("\x1b[106;5u", "\n", "\x1b[27;5;106~", "\n", "\x1b[13;2u", "\n", "\x1b[27;2;13~", "\n", "\x1b[13u", "\n").Replace(s)
+	}
 	if strings.IndexByte(s, '\r') < 0 {
 		return s
 	}
