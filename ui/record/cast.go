@@ -11,8 +11,8 @@ import (
 
 // The size of a terminal that a recording may have, in cells.
 const (
-	maxWidth  = 2000
-	maxHeight = 1000
+	maxWidth  = 1000
+	maxHeight = 400
 )
 
 // Header is the first line of a cast: asciicast, version 2.

@@ -112,6 +112,7 @@ func TestOutputIsJoined(t *testing.T) {
 		{"\x1b]8;;x\x1b\\l|\x1b]8;;\x1b|\\", "\x1b]8;;x\x1b\\l\x1b]8;;\x1b\\"},
 		{"a\x1b7b\x1b8\x1bM", "a\x1b7b\x1b8\x1bM"},
 		{"a\x1b]52;c;aGk|=\x07b", "ab"},
+		{"x\x1b[99999999|99b\x1b[38;2;100;200;255m\x1b[?2027h\x1b[1234567;1000H", "x\x1b[9999b\x1b[38;2;100;200;255m\x1b[?2027h\x1b[1234;1000H"},
 		{"cut \x1b[3", "cut "},
 		{"\x1b]0;" + strings.Repeat("x", maxHeld) + "|x", "\x1b]0;" + strings.Repeat("x", maxHeld) + "x"},
 	} {

@@ -109,6 +109,10 @@ func (j *joiner) take(s string) string {
 			b.WriteString(s[from:at])
 			b.WriteRune(utf8.RuneError)
 			from = at + n
+		} else if k == csi && n > maxDigits {
+			b.WriteString(s[from:at])
+			b.WriteString(shortened(piece))
+			from = at + n
 		}
 		at += n
 	}
@@ -117,6 +121,25 @@ func (j *joiner) take(s string) string {
 		s = b.String()
 	}
 	return strings.ToValidUTF8(s, "\uFFFD") // within sequences
+}
+
+// maxDigits is how long a number in a sequence may be: no terminal is as large, and an emulator would repeat a character as often as it
+// is told.
+const maxDigits = 4
+
+// shortened is a sequence whose numbers are no longer than maxDigits: longer ones are cut.
+func shortened(s string) string {
+	var b strings.Builder
+	digits := 0
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			digits = 0
+		} else if digits++; digits > maxDigits {
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // rest gives what was held back and will not be whole any more: of a character its replacement, of a sequence nothing.
