@@ -38,6 +38,9 @@ func (r *run) close() error {
 		f.Stored = true
 		tx.Events = append(tx.Events, r.event(f))
 	}
+	if note := r.cutNote(msg); note != nil {
+		tx.Events = append(tx.Events, r.event(*note))
+	}
 	u := r.row.Usage
 	tx.Events = append(tx.Events,
 		r.event(trace.AnswerData{Text: msg.Content, Fixed: msg.Fixed, Partial: msg.Partial, N: r.answerN}),
@@ -111,6 +114,21 @@ func (r *run) closing() MessageRow {
 	m := r.newMessage(llm.KindClosing, llm.RoleAssistant, text)
 	m.Fixed, m.Partial = fixed, !fixed
 	return m
+}
+
+// cutNote tells of an answer that the server ended before the model did.
+func (r *run) cutNote(msg MessageRow) *trace.NoticeData {
+	switch {
+	case !msg.Partial || msg.Kind != llm.KindAssistant:
+		return nil
+	case r.reply.done.Finish == llm.FinishContentFilter:
+		return &trace.NoticeData{Code: "reply_cut", Message: "the server's filter cut the answer off", Todo: "ask in another way"}
+	case r.s.eng.cfg.Limits.ReplyTokens > 0:
+		return &trace.NoticeData{Code: "reply_cut", Message: "the answer was cut off at the limit of a reply's length",
+			Todo: "ask the model to go on, or let LLM_MAX_TOKENS allow more"}
+	}
+	return &trace.NoticeData{Code: "reply_cut", Message: "the answer was cut off at the server's limit of a reply's length",
+		Todo: "ask the model to go on, or set LLM_MAX_TOKENS if the server allows more"}
 }
 
 // closingText is the partial text with a mark, or a fixed text.

@@ -88,6 +88,34 @@ func TestCutRepliesRunNothing(t *testing.T) {
 	}
 }
 
+// An answer that the server ended is told to be cut, with what to change, and stays a part of the turn; a whole one is not.
+func TestCutAnswersAreTold(t *testing.T) {
+	for _, tt := range []struct {
+		fin   llm.Finish
+		limit int
+		want  string
+	}{
+		{llm.FinishLength, 0, "cut off at the server's limit|set LLM_MAX_TOKENS"}, {llm.FinishLength, 60, "cut off at the limit|let LLM_MAX_TOKENS allow more"},
+		{llm.FinishContentFilter, 60, "filter cut|another way"}, {llm.FinishStop, 60, ""},
+	} {
+		b := newBed(t, scripted.Text("half of").Finish(tt.fin))
+		b.cfg.Limits.ReplyTokens = tt.limit
+		b.run(func(ctx context.Context) {
+			if end := b.ask(ctx, "s", "go"); end.State != "succeeded" {
+				t.Errorf("%+v", end)
+			}
+		})
+		notes := b.notices("reply_cut")
+		message, todo, cut := strings.Cut(tt.want, "|")
+		if cut != (len(notes) == 1) || cut && (!strings.Contains(notes[0].Message, message) || !strings.Contains(notes[0].Todo, todo)) {
+			t.Errorf("%s with a limit of %d: %+v", tt.fin, tt.limit, notes)
+		}
+		if b.last("s").Content != "half of" || b.last("s").Partial != cut {
+			t.Errorf("%+v", b.last("s"))
+		}
+	}
+}
+
 // While the debugger looks, calls that would run side by side run one by one.
 func TestDebuggerTakesReadsOneByOne(t *testing.T) {
 	b := newBed(t, reads("a", "b"), scripted.Text("done"))

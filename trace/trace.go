@@ -221,7 +221,7 @@ type ErrorData struct {
 
 // NoticeData is something that the user should know; nothing failed.
 type NoticeData struct {
-	Code    string `json:"code"`           // context_soon server_cuts policy_denies cost_unknown, or that of a note of the model's client
+	Code    string `json:"code"`           // context_soon server_cuts tools_left_out reply_cut policy_denies cost_unknown, or that of a note of the model's client
 	Message string `json:"message"`        // what is so
 	Why     string `json:"why,omitempty"`  // what it follows from
 	Todo    string `json:"todo,omitempty"` // what can be done
