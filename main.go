@@ -36,6 +36,7 @@ import (
 	"vitrine/trace/rotate"
 	"vitrine/ui"
 	"vitrine/ui/cli"
+	"vitrine/ui/theme"
 )
 
 const (
@@ -329,7 +330,7 @@ func (w wiring) screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, 
 	home, _ := os.UserHomeDir()
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Files: app.Files, Branch: app.Branch, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
-		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Lang: s.Lang, Keys: cfg.Keys, Records: ".", Secrets: secrets(cfg),
+		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Look: lookOf(cfg.Look), Still: cfg.Still, Lang: s.Lang, Keys: cfg.Keys, Records: ".", Secrets: secrets(cfg),
 		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return w.offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}
@@ -473,4 +474,9 @@ func (w wiring) reach(ctx context.Context, cfg config.Config) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, endpoint.ReachLimit)
 	defer cancel()
 	return endpoint.Reach(ctx, at(w.wire(cfg), cfg, end), end.ModelID())
+}
+
+// lookOf is the theme of a look; none: by the terminal's background.
+func lookOf(l config.Look) theme.Name {
+	return map[config.Look]theme.Name{config.LookDark: theme.Dark, config.LookLight: theme.Light, config.LookContrast: theme.Contrast, config.LookSixteen: theme.Sixteen}[l]
 }

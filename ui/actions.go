@@ -60,7 +60,7 @@ func commandTable() []command {
 		{title: "Move this tab left", chord: bind("<", "move the tab left", "<"), run: func(m *Model, _ string) tea.Cmd { return m.moveTab(-1) }},
 		{title: "Move this tab right", chord: bind(">", "move the tab right", ">"), run: func(m *Model, _ string) tea.Cmd { return m.moveTab(1) }},
 		{title: "Mouse on or off", chord: letter("m", "mouse"), run: func(m *Model, _ string) tea.Cmd { return m.toggleMouse() }},
-		{title: "Dark, light or the terminal's look", chord: letter("l", "look"), run: func(m *Model, _ string) tea.Cmd { return m.nextLook() }},
+		{title: "The next look: dark, light, contrast, 16 colours", chord: letter("l", "look"), run: func(m *Model, _ string) tea.Cmd { return m.nextLook() }},
 		{title: "Record the screen, or end the recording", slash: "record", arg: "file", chord: letter("v", "record"), run: func(m *Model, arg string) tea.Cmd { return m.record(arg) }},
 		{title: "Help", slash: "help", chord: letter("h", "help"), run: func(m *Model, _ string) tea.Cmd { return m.openHelp() }},
 		{title: "Quit", slash: "quit", chord: letter("q", "quit"), run: func(m *Model, _ string) tea.Cmd { return m.askQuit() }},
@@ -234,11 +234,11 @@ func (m *Model) toggleMouse() tea.Cmd {
 	return m.page().tell(theme.Text, m.T("mouse off: the terminal selects"))
 }
 
-// nextLook goes from the terminal's look to dark to light and back.
+// nextLook goes from the terminal's look through all others and back.
 func (m *Model) nextLook() tea.Cmd {
 	e := m.env
-	word := map[theme.Name]words.Text{theme.Dark: "dark", theme.Light: "light", "": "as the terminal says"}
-	next := map[theme.Name]theme.Name{"": theme.Dark, theme.Dark: theme.Light, theme.Light: ""}
+	word := map[theme.Name]words.Text{theme.Dark: "dark", theme.Light: "light", theme.Contrast: "contrast", theme.Sixteen: "the terminal's 16 colours", "": "as the terminal says"}
+	next := map[theme.Name]theme.Name{"": theme.Dark, theme.Dark: theme.Light, theme.Light: theme.Contrast, theme.Contrast: theme.Sixteen, theme.Sixteen: ""}
 	e.look = next[e.look]
 	e.pickLook()
 	m.restyle()

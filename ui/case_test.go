@@ -303,7 +303,7 @@ func TestLightAndDark(t *testing.T) {
 	}
 	d.press("ctrl+x", "l")
 	d.sees("look: dark")
-	d.press("ctrl+x", "l", "ctrl+x", "l")
+	d.press("ctrl+x", "l", "ctrl+x", "l", "ctrl+x", "l", "ctrl+x", "l")
 	d.sees("look: as the terminal says")
 }
 

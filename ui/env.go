@@ -56,7 +56,8 @@ func newEnv(ctx context.Context, opts Options) *env {
 		opts: opts, clk: opts.Clock, ctx: ctx, keys: k.keys, dkeys: k.dialog, commands: k.commands, dialogKeys: k.names(opts.Lang, true),
 		panes: defaultPanes(), mouse: true,
 	}
-	e.style.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor, Lang: opts.Lang, Keys: k.names(opts.Lang, false)})
+	e.style.Theme = theme.New(theme.Options{Name: opts.Look, Profile: colorprofile.TrueColor, Reduced: opts.Still, Lang: opts.Lang, Keys: k.names(opts.Lang, false)})
+	e.look = opts.Look
 	e.touch()
 	return e
 }

@@ -22,6 +22,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/ui/theme"
 	"vitrine/ui/words"
 )
 
@@ -84,6 +85,9 @@ type Options struct {
 	Lang words.Lang
 	// Keys are keys of the configuration in the place of ours; CheckKeys has nothing against them.
 	Keys []config.KeyBinding
+	// Look is the set of colours; empty: by the terminal's background. Still asks for no motion.
+	Look  theme.Name
+	Still bool
 	// Notify is how hidden tabs tell that they have ended or ask; empty: not at all.
 	Notify []config.Notify
 	// Stock lets Bubble Tea paint, for terminals on which our own painter fails.

@@ -78,6 +78,27 @@ func parseLang(s string) (Lang, error) {
 	return "", errors.New("must be auto, en or zh")
 }
 
+func parseLook(s string) (Look, error) {
+	switch l := Look(s); l {
+	case LookAuto, LookDark, LookLight, LookContrast, LookSixteen:
+		return l, nil
+	}
+	return "", errors.New("must be auto, dark, light, contrast or 16")
+}
+
+func parseMotion(s string) (still bool, err error) {
+	if s != motionFull && s != motionReduced {
+		return false, errors.New("must be full or reduced")
+	}
+	return s == motionReduced, nil
+}
+
+// How much moves on the screen.
+const (
+	motionFull    = "full"
+	motionReduced = "reduced"
+)
+
 func checkCompact(s string) error {
 	switch CompactMode(s) {
 	case CompactAuto, CompactAsk, CompactOff:

@@ -43,6 +43,18 @@ const (
 	LangChinese Lang = "zh"
 )
 
+// Look is a set of colours of the screen, or auto: by the terminal's background.
+type Look string
+
+// The looks.
+const (
+	LookAuto     Look = "auto"
+	LookDark     Look = "dark"
+	LookLight    Look = "light"
+	LookContrast Look = "contrast"
+	LookSixteen  Look = "16"
+)
+
 // CompactMode is when the context is folded.
 type CompactMode string
 
@@ -97,6 +109,9 @@ type Config struct {
 	Compact      CompactMode
 	// Lang is the language of the program's texts; auto lets the locale choose.
 	Lang Lang
+	// Look is the screen's colours, Still asks for a screen on which nothing moves but what changes.
+	Look  Look
+	Still bool
 	// Notify is how the screen tells of hidden tabs; nil: not at all.
 	Notify []Notify
 	// Keys are the keys of the screen that the file changes, in its order.

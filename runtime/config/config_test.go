@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		MaxRawTurns:       20,
 		MaxCtxTokens:      6000,
 		Compact:           CompactAuto,
-		Lang:              LangAuto, Notify: []Notify{NotifyBell},
+		Lang:              LangAuto, Look: LookAuto, Notify: []Notify{NotifyBell},
 		DBPath:          "data/sessions.db",
 		TracePath:       "data/traces.jsonl",
 		TraceMaxPayload: 2000,
@@ -95,14 +95,14 @@ func TestEveryVariable(t *testing.T) {
 		"OPENROUTER_MODEL": "a/b", "LLM_PROFILE": "vllm", "LLM_TIMEOUT_SECONDS": "1.5", "LLM_RETRIES": "0", "LLM_RETRY_BASE_DELAY": "0",
 		"LLM_TEMPERATURE": "0.7", "LLM_MAX_TOKENS": "900", "AGENT_PROTOCOL": "react", "AGENT_MAX_TOOL_ITERS": "1", "AGENT_MAX_TOOL_CALLS": "2", "AGENT_MAX_RUN_TOKENS": "3",
 		"AGENT_MAX_RUN_COST": "0.25", "AGENT_RUN_DEADLINE_SECONDS": "4", "AGENT_MAX_RAW_TURNS": "5", "AGENT_MAX_CTX_TOKENS": "600",
-		"AGENT_COMPACT": "ask", "AGENT_TOOL_POLICY": "write_file=auto, side_effect=deny", "AGENT_NOTIFY": "osc9, bell,osc9", "AGENT_LANG": "zh_CN.UTF-8", "AGENT_DB_PATH": "a.db", "AGENT_TRACE_PATH": "~/t.jsonl", "AGENT_TRACE_MAX_PAYLOAD_CHARS": "7",
+		"AGENT_COMPACT": "ask", "AGENT_TOOL_POLICY": "write_file=auto, side_effect=deny", "AGENT_NOTIFY": "osc9, bell,osc9", "AGENT_LANG": "zh_CN.UTF-8", "AGENT_LOOK": "contrast", "AGENT_MOTION": "reduced", "AGENT_DB_PATH": "a.db", "AGENT_TRACE_PATH": "~/t.jsonl", "AGENT_TRACE_MAX_PAYLOAD_CHARS": "7",
 		"RUN_LIVE_TESTS": "true",
 	}
 	cost := 0.25
 	want := Config{
 		User: "user", OpenAIKey: "sk-1", OpenAIBaseURL: "http://localhost:1/v1", Model: "m", OpenRouterKey: "or-1", OpenRouterModel: "a/b",
 		Profile: "vllm", LLMTimeout: 1500 * time.Millisecond, LLMTemperature: 0.7, LLMMaxTokens: 900, Protocol: "react", MaxToolIters: 1, MaxToolCalls: 2, MaxRunTokens: 3,
-		MaxRunCost: &cost, RunDeadline: 4 * time.Second, MaxRawTurns: 5, MaxCtxTokens: 600, Compact: CompactAsk, Notify: []Notify{NotifyOSC9, NotifyBell}, Lang: LangChinese,
+		MaxRunCost: &cost, RunDeadline: 4 * time.Second, MaxRawTurns: 5, MaxCtxTokens: 600, Compact: CompactAsk, Notify: []Notify{NotifyOSC9, NotifyBell}, Lang: LangChinese, Look: LookContrast, Still: true,
 		ToolPolicy: map[string]string{"write_file": "auto", "side_effect": "deny"}, DBPath: "a.db", TracePath: "/home/x/t.jsonl", TraceMaxPayload: 7,
 	}
 	var env []string
@@ -174,6 +174,8 @@ func TestWrongValues(t *testing.T) {
 		{"AGENT_MAX_RUN_COST=free", "AGENT_MAX_RUN_COST=free: must be a number from 0.000001 to 1000000"},
 		{"AGENT_COMPACT=Auto", "AGENT_COMPACT=Auto: must be auto, ask or off"},
 		{"AGENT_LANG=fr", "AGENT_LANG=fr: must be auto, en or zh"},
+		{"AGENT_LOOK=blue", "AGENT_LOOK=blue: must be auto, dark, light, contrast or 16"},
+		{"AGENT_MOTION=none", "AGENT_MOTION=none: must be full or reduced"},
 		{"AGENT_NOTIFY=bell,loud", "AGENT_NOTIFY=bell,loud: must be bell, osc9, osc777"},
 		{"AGENT_TOOL_POLICY=write_file", "AGENT_TOOL_POLICY=write_file: must be tool or effect = auto, ask or deny"},
 		{"AGENT_TOOL_POLICY=a=auto,b=maybe", "AGENT_TOOL_POLICY=a=auto,b=maybe: must be tool or effect"},

@@ -172,6 +172,18 @@ func fileTable() []setting {
 				return err
 			}},
 		langSetting(),
+		{name: "AGENT_LOOK", def: string(LookAuto),
+			doc: "The screen's colours: auto (by the terminal's background), dark, light, contrast, or 16 (the terminal's own sixteen).",
+			parse: func(c *Config, s string) (err error) {
+				c.Look, err = parseLook(s)
+				return err
+			}},
+		{name: "AGENT_MOTION", def: motionFull,
+			doc: "How much moves on the screen: full, or reduced: no spinners that turn, nothing that slides.",
+			parse: func(c *Config, s string) (err error) {
+				c.Still, err = parseMotion(s)
+				return err
+			}},
 		{name: "AGENT_DB_PATH", def: "data/sessions.db", path: true,
 			doc:   "The database; a relative path starts at the folder where one works, so sessions belong to it.",
 			parse: func(c *Config, s string) error { c.DBPath = s; return checkPath(s) }},

@@ -52,6 +52,7 @@ const (
 	Dark     Name = "dark"
 	Light    Name = "light"
 	Contrast Name = "contrast"
+	Sixteen  Name = "16" // the terminal's own colours
 )
 
 // Options choose a theme. The zero value is dark, without colours, with Unicode glyphs; New(Options{Profile:
@@ -89,8 +90,11 @@ func New(opts Options) *Theme {
 	if opts.ASCII {
 		t.Glyphs = asciiGlyphs()
 	}
-	p := paletteOf(opts.Name)
-	if opts.Profile > colorprofile.NoTTY {
+	p, profile := paletteOf(opts.Name), opts.Profile
+	if opts.Name == Sixteen {
+		profile = min(profile, colorprofile.ANSI)
+	}
+	if profile > colorprofile.NoTTY {
 		t.reset = "\x1b[m"
 	}
 	for r := range roles {
@@ -100,16 +104,16 @@ func New(opts Options) *Theme {
 				if opts.Dim && r != Rule {
 					role, strong = Faint, false
 				}
-				t.prefix[r][g][bold] = prefixOf(style(p, opts.Profile, role, g, strong))
+				t.prefix[r][g][bold] = prefixOf(style(p, profile, role, g, strong))
 			}
 		}
 	}
-	if opts.Profile >= colorprofile.ANSI256 {
+	if profile >= colorprofile.ANSI256 {
 		for r := range roles {
-			t.fg[r] = convert(opts.Profile, p.roles[r])
+			t.fg[r] = convert(profile, p.roles[r])
 		}
 		for g := range grounds {
-			t.bg[g] = convert(opts.Profile, p.grounds[g])
+			t.bg[g] = convert(profile, p.grounds[g])
 		}
 	}
 	return t

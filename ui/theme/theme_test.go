@@ -55,17 +55,44 @@ func TestPaint(t *testing.T) {
 	}
 }
 
-// The least contrast of each role is that of the design.
+// The least contrast of each role on any ground is the design's, in each of the three sets of colours.
 func TestContrast(t *testing.T) {
-	for _, n := range []Name{Dark, Light, Contrast} {
+	for n, least := range map[Name]map[Role]float64{
+		Dark:     {Faint: 4.8, Text: 10.3, Strong: 13, Accent: 8.4, Warn: 8.0, Error: 6.3},
+		Light:    {Faint: 4.9, Text: 11.4, Strong: 13, Accent: 5.3, Warn: 5.7, Error: 5.6},
+		Contrast: {Faint: 9.7, Text: 15.1, Strong: 13, Accent: 11.2, Warn: 10.7, Error: 8.0},
+	} {
 		p := paletteOf(n)
-		for r, least := range map[Role]float64{Faint: 4.8, Text: 10.3, Strong: 13, Accent: 5.3, Warn: 5.7, Error: 5.6} {
-			for _, bg := range p.grounds {
-				if got := contrast(p.roles[r], bg); got < least-0.06 {
-					t.Errorf("%s: role %d has a contrast of %.2f, want %.1f", n, r, got, least)
+		for r, want := range least {
+			for g, bg := range p.grounds {
+				if got := contrast(p.roles[r], bg); got < want-0.06 {
+					t.Errorf("%s: role %d on ground %d has a contrast of %.2f, want %.1f", n, r, g, got, want)
 				}
 			}
 		}
+	}
+}
+
+// The look of 16 colours leaves the terminal's own colours and grounds, whatever the terminal could do, and no bright black.
+func TestSixteen(t *testing.T) {
+	for _, profile := range []colorprofile.Profile{colorprofile.ANSI, colorprofile.ANSI256, colorprofile.TrueColor} {
+		th, want := New(Options{Name: Sixteen, Profile: profile}), New(Options{Profile: colorprofile.ANSI})
+		for r := range roles {
+			for g := range grounds {
+				for _, bold := range []bool{false, true} {
+					got := th.Paint(r, g, bold, "x")
+					if got != want.Paint(r, g, bold, "x") || strings.Contains(got, "8;") || strings.Contains(got, "[9") {
+						t.Errorf("profile %v, role %d on %d: %q", profile, r, g, got)
+					}
+				}
+			}
+		}
+		if th.Ground(OnBase) != nil || th.Color(Accent) != nil {
+			t.Error("it has colours of its own")
+		}
+	}
+	if got := New(Options{Name: Sixteen, Profile: colorprofile.ASCII}).Paint(Error, OnBase, false, "x"); got != "x" {
+		t.Errorf("without colours it writes %q", got)
 	}
 }
 

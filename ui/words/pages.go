@@ -23,6 +23,8 @@ func pageTable1() map[Text]string {
 		"mouse off: the terminal selects":            "鼠标已关：由终端选择",
 		"dark":                                       "深色",
 		"light":                                      "浅色",
+		"contrast":                                   "高对比",
+		"the terminal's 16 colours":                  "终端的 16 色",
 		"as the terminal says":                       "跟随终端",
 		"look: %s":                                   "外观：%s",
 		"change the model":                           "更换模型",

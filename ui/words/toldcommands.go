@@ -16,6 +16,8 @@ func toldCommands1() map[string]string {
 		"must be 1 or 0":                                                                  "须为 1 或 0",
 		"must be bell, osc9, osc777, several of them with commas, or off":                 "须为 bell、osc9、osc777（可用逗号列出多个）或 off",
 		"must be auto, en or zh":                                                          "须为 auto、en 或 zh",
+		"must be auto, dark, light, contrast or 16":                                       "须为 auto、dark、light、contrast 或 16",
+		"must be full or reduced":                                                         "须为 full 或 reduced",
 		"must be auto, ask or off":                                                        "须为 auto、ask 或 off",
 		"must be native, json or react":                                                   "须为 native、json 或 react",
 		"must be tool or effect = auto, ask or deny, with commas between them":            "须为 工具或影响 = auto、ask 或 deny，以逗号分隔",
