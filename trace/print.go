@@ -21,12 +21,17 @@ const printedChars = 72
 // Text of models, tools and users is shown without control sequences, on one row. Spans that are open are marked so; their
 // length is counted to the last event of their run.
 func Print(w io.Writer, t *Tree) error {
+	return PrintTold(w, t, func(text string) string { return text })
+}
+
+// PrintTold is Print with what the tree says itself, and no data, put into another language by tell.
+func PrintTold(w io.Writer, t *Tree, tell func(string) string) error {
 	out := bufio.NewWriter(w)
 	for i, root := range t.Roots {
 		if i > 0 {
 			_ = out.WriteByte('\n') // the error stays and comes with Flush
 		}
-		printRoot(out, root)
+		printRoot(out, root, tell)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("print trace: %w", err)
@@ -36,16 +41,16 @@ func Print(w io.Writer, t *Tree) error {
 
 type row struct{ label, took, tokens, about string }
 
-func printRoot(out io.Writer, root *Node) {
+func printRoot(out io.Writer, root *Node, tell func(string) string) {
 	now := lastTime(root)
-	rows := appendRows(nil, root, 0, now)
+	rows := appendRows(nil, root, 0, now, tell)
 	width, took, tokens := 0, 0, 0
 	for _, r := range rows {
-		width, took, tokens = max(width, ansi.StringWidth(r.label)), max(took, len(r.took)), max(tokens, len(r.tokens))
+		width, took, tokens = max(width, ansi.StringWidth(r.label)), max(took, ansi.StringWidth(r.took)), max(tokens, len(r.tokens))
 	}
 	for _, r := range rows {
 		pad := strings.Repeat(" ", width-ansi.StringWidth(r.label))
-		line := fmt.Sprintf("%s%s  %*s  %*s  %s", r.label, pad, took, r.took, tokens, r.tokens, r.about)
+		line := fmt.Sprintf("%s%s  %s%s  %*s  %s", r.label, pad, strings.Repeat(" ", took-ansi.StringWidth(r.took)), r.took, tokens, r.tokens, r.about)
 		_, _ = fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
 }
@@ -71,10 +76,14 @@ func lastTime(n *Node) time.Time {
 	return at
 }
 
-func appendRows(rows []row, n *Node, depth int, now time.Time) []row {
-	r := row{label: strings.Repeat("  ", depth) + mark(n.Status) + " " + oneLine(n.Title, printedChars), about: about(n)}
+func appendRows(rows []row, n *Node, depth int, now time.Time, tell func(string) string) []row {
+	title := n.Title
+	if n.Kind != KindTool && n.Kind != KindModel { // which have names
+		title = tell(title)
+	}
+	r := row{label: strings.Repeat("  ", depth) + mark(n.Status) + " " + oneLine(title, printedChars), about: about(n, tell)}
 	if n.Kind != KindError {
-		r.took = FormatDuration(n.Duration(now))
+		r.took = tell(FormatDuration(n.Duration(now)))
 	}
 	if total := n.Tokens.Total(); total > 0 {
 		r.tokens = FormatTokens(total)
@@ -84,7 +93,7 @@ func appendRows(rows []row, n *Node, depth int, now time.Time) []row {
 	}
 	rows = append(rows, r)
 	for _, c := range n.Children {
-		rows = appendRows(rows, c, depth+1, now)
+		rows = appendRows(rows, c, depth+1, now, tell)
 	}
 	return rows
 }
@@ -103,53 +112,54 @@ func mark(s Status) string {
 	return "…"
 }
 
-func about(n *Node) string {
+func about(n *Node, tell func(string) string) string {
 	var parts []string
 	say := func(s string) {
 		if s = oneLine(s, printedChars); s != "" {
 			parts = append(parts, s)
 		}
 	}
+	ours := func(s string) { say(tell(s)) }
 	switch n.Kind {
 	case KindModel:
 		if !n.FirstToken.IsZero() {
-			say("first token " + FormatDuration(n.FirstToken.Sub(n.Start)))
+			ours("first token " + FormatDuration(n.FirstToken.Sub(n.Start)))
 		}
 		if n.Tokens.Cached > 0 {
-			say(FormatTokens(n.Tokens.Cached) + " cached")
+			ours(FormatTokens(n.Tokens.Cached) + " cached")
 		}
 		if n.Tokens.Reasoning > 0 {
-			say(FormatTokens(n.Tokens.Reasoning) + " reasoning")
+			ours(FormatTokens(n.Tokens.Reasoning) + " reasoning")
 		}
 		if n.Tokens.Cost != nil {
 			say(FormatMoney(*n.Tokens.Cost))
 		}
 		if n.Attempts > 1 {
-			say(fmt.Sprintf("attempt %d", n.Attempts))
+			ours(fmt.Sprintf("attempt %d", n.Attempts))
 		}
 		if n.Detail != "" {
-			say("prefix broken: " + n.Detail)
+			ours("prefix broken: " + n.Detail)
 		}
-		say(n.Outcome)
+		ours(n.Outcome)
 	case KindRun:
 		if n.Tokens.Cost != nil {
 			say(FormatMoney(*n.Tokens.Cost))
 		}
-		say(used(n))
-		say(n.Outcome)
+		ours(used(n))
+		ours(n.Outcome)
 		say(n.Detail)
 	default:
 		say(n.Detail)
-		say(n.Outcome)
+		ours(n.Outcome)
 		if word := n.Word(); strings.HasSuffix(word, "always here") {
-			say(word)
+			ours(word)
 		}
 	}
 	switch {
 	case n.Kind == KindRun && n.Open():
-		say("not ended: run " + n.ID)
+		ours("not ended: run " + n.ID)
 	case n.Status == Waiting && n.Outcome == "":
-		say("waits")
+		ours("waits")
 	}
 	return strings.Join(parts, "  ")
 }

@@ -95,7 +95,7 @@ func modelItems(l words.Lang, now string, offers []ModelOffer, known []string) [
 		} else {
 			it.Cells = append(it.Cells, dialog.Cell{})
 		}
-		where := paint.CleanLine(o.At)
+		where := paint.CleanLine(l.Tell(o.At))
 		if o.Name == now {
 			where = l.T("now##in use")
 		}

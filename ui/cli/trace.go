@@ -174,7 +174,7 @@ func (c *command) printTree(ctx context.Context, app *App, t target) error {
 	} else {
 		c.out.line("session %s", t.session)
 	}
-	if err := trace.Print(writerOf(c.out), tree); err != nil && c.out.err == nil {
+	if err := trace.PrintTold(writerOf(c.out), tree, c.lang.Tell); err != nil && c.out.err == nil {
 		return err
 	}
 	return nil

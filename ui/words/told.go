@@ -98,13 +98,24 @@ func (f format) match(text string, depth int) ([]any, bool) {
 		case i < len(f.verbs)-1:
 			return nil, false // two verbs without a text between
 		}
-		if end <= 0 || strings.Contains(rest[:end], "; ") || i == 0 && f.pieces[0] == "" && strings.Contains(rest[:end], ": ") || verb == 'd' && strings.Trim(rest[:end], "-0123456789") != "" {
+		if end <= 0 || strings.Contains(rest[:end], "; ") || f.pieces[0] == "" && (i == 0 && strings.Contains(rest[:end], ": ") || strings.Contains(rest[:end], ", ")) || !numeral(verb, rest[:end]) {
 			return nil, false
 		}
 		args = append(args, tell(rest[:end], depth-1))
 		rest = rest[end+len(next):]
 	}
 	return args, rest == ""
+}
+
+// numeral says that a text may stand in the place of a verb: of numbers only digits.
+func numeral(verb byte, text string) bool {
+	switch verb {
+	case 'd':
+		return strings.Trim(text, "-0123456789") == ""
+	case 'f', 'g':
+		return strings.Trim(text, "-.0123456789") == ""
+	}
+	return true
 }
 
 var exact = sync.OnceValue(func() map[string]string {

@@ -8,6 +8,8 @@ func TestTell(t *testing.T) {
 		{"", ""},
 		{"the disk is full", "磁盘已满"},
 		{"budget used up: 8 of 8 steps", "预算用尽：8/8 步"},
+		{"2 of 8 steps, 1 of 20 calls, 3.1k of 100k tokens", "2/8 步，1/20 次调用，3.1k/100k tokens"},
+		{"4.4 s", "4.4 秒"},
 		{"turn 12", "第 12 轮"},
 		{"turn twelve", "turn twelve"},
 		{"failed: no progress", "失败：没有进展"},

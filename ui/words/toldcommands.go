@@ -237,5 +237,12 @@ func toldCommands3() map[string]string {
 		"%d entries":        "%s 条记录",
 		"the screen shows:": "画面显示：",
 		"use %s":            "请用 %s",
+		"%.1f s":            "%s 秒",
+		"%d m %02d s":       "%s 分 %s 秒",
+		"%d h %02d m":       "%s 时 %s 分",
+		"%d of %d steps":    "%s/%s 步",
+		"%d of %d calls":    "%s/%s 次调用",
+		"%s of %s tokens":   "%s/%s tokens",
+		"tool_calls":        "工具调用",
 	}
 }
