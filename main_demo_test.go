@@ -172,3 +172,37 @@ func TestDemoFolder(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// A stored session becomes a script that plays as the session did.
+func TestDemoOfASession(t *testing.T) {
+	dir := t.TempDir()
+	command := func(args ...string) (int, string) {
+		var out, errs bytes.Buffer
+		code := wiring{}.program().Execute(context.Background(), cli.Process{
+			Args: args, Environ: []string{"AGENT_DB_PATH=" + filepath.Join(dir, "s.db"), "AGENT_TRACE_PATH=" + filepath.Join(dir, "t.jsonl")}, Stdin: strings.NewReader(""),
+			Stdout: &out, Stderr: &errs, Login: func() string { return "ann" }, ConfigDir: filepath.Join(dir, "none"), Version: "test",
+		})
+		return code, out.String() + errs.String()
+	}
+	for _, text := range []string{"what is (17+5)*3?", "remember that the deploy is on Friday", "when is the deploy? and add a todo: pack"} {
+		if code, out := command("run", "--session", "s", text); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	file := filepath.Join(dir, "story.toml")
+	if code, out := command("demo", "from", "s", "--output", file); code != 0 || !strings.Contains(out, "wrote "+file) {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	if code, out := command("demo", file, "--check"); code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if code, out := command("demo", "from", "s", "--output", file); code != cli.ExitUsage || !strings.Contains(out, "is there already") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if code, out := command("demo", "from", "nobody"); code != cli.ExitUsage {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if code, out := command("demo", "from", "s"); code != 0 || !strings.Contains(out, "[[reply.calls]]") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}

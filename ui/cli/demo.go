@@ -17,6 +17,7 @@ import (
 	"vitrine/assets"
 	"vitrine/ui/demo"
 	"vitrine/ui/record"
+	"vitrine/ui/theme"
 	"vitrine/ui/words"
 )
 
@@ -67,7 +68,7 @@ func (c *command) demoCommand(o *options) *cobra.Command {
 	f.Float64Var(&d.speed, "speed", 1, c.T("how much faster than a person, 0.1 to 100"))
 	f.DurationVar(&d.idle, "idle", 0, c.T("the longest pause, such as 2s (default: as the script has it)"))
 	d.look(c, f)
-	cmd.AddCommand(c.demoExport())
+	cmd.AddCommand(c.demoExport(), c.demoFrom(o))
 	return cmd
 }
 
@@ -155,7 +156,7 @@ func (c *command) demo(ctx context.Context, o *options, d *demoOptions, name str
 	if err != nil {
 		return err
 	}
-	play := demo.Play{Script: script, Stage: stage, Dir: dir}
+	play := demo.Play{Script: script, Stage: stage, Dir: dir, Light: theme.Name(d.theme) == theme.Light}
 	switch {
 	case len(d.records) > 0:
 		err = c.recordDemo(ctx, play, d, stage.secrets)
@@ -187,7 +188,11 @@ func (e *DemoError) Error() string { return e.Headline() + "; the screen shows:"
 
 // recordDemo plays as fast as it goes and writes what a terminal would show.
 func (c *command) recordDemo(ctx context.Context, play demo.Play, d *demoOptions, secrets []string) (err error) {
-	cfg := record.Config{Width: play.Script.Width, Height: play.Script.Height, Title: play.Script.Title, Secrets: secrets, Look: c.lookOf(d)}
+	look, err := c.lookOf(d)
+	if err != nil {
+		return err
+	}
+	cfg := record.Config{Width: play.Script.Width, Height: play.Script.Height, Title: play.Script.Title, Secrets: secrets, Look: look}
 	cfg.Speed, cfg.Idle = d.speed, d.idle
 	if err := d.files(&cfg); err != nil {
 		return err
@@ -214,7 +219,7 @@ func (c *command) recordDemo(ctx context.Context, play demo.Play, d *demoOptions
 		return err
 	}
 	for _, path := range d.records {
-		c.err.line("vitrine: wrote %s", path)
+		c.err.line("%s", c.T("vitrine: wrote %s", path))
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"vitrine/ui/record"
-	"vitrine/ui/theme"
 	"vitrine/ui/words"
 )
 
@@ -53,14 +52,11 @@ func (c *command) exportCast(ctx context.Context, cast string, files record.File
 	if d.idle != 0 && d.idle < time.Millisecond {
 		return &UsageError{What: "--idle is less than no time"}
 	}
-	look := c.lookOf(d)
-	look.Speed, look.Idle = d.speed, d.idle
-	switch name := theme.Name(d.theme); name {
-	case theme.Dark, theme.Light, theme.Contrast:
-		look.Theme = record.NewTheme(name)
-	default:
-		return &UsageError{What: fmt.Sprintf("--theme is %q", d.theme), Do: "allowed are dark, light and contrast"}
+	look, err := c.lookOf(d)
+	if err != nil {
+		return err
 	}
+	look.Speed, look.Idle = d.speed, d.idle
 	if err := record.Export(ctx, cast, files, look); err != nil {
 		return err
 	}

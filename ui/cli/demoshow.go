@@ -15,6 +15,7 @@ import (
 	"vitrine/runtime/clock"
 	"vitrine/ui/demo"
 	"vitrine/ui/record"
+	"vitrine/ui/theme"
 )
 
 // look registers how recordings look.
@@ -25,7 +26,7 @@ func (d *demoOptions) look(c *command, f *pflag.FlagSet) {
 }
 
 // lookOf is what the flags say of it; progress and warnings go to standard error.
-func (c *command) lookOf(d *demoOptions) record.Look {
+func (c *command) lookOf(d *demoOptions) (record.Look, error) {
 	l := record.Look{NoFrame: d.noFrame, Missing: func(characters string) {
 		c.err.line("%s", c.T("vitrine: no font has these characters, a frame stands for each: %s", characters))
 	}}
@@ -37,7 +38,13 @@ func (c *command) lookOf(d *demoOptions) record.Look {
 			}
 		}
 	}
-	return l
+	switch name := theme.Name(d.theme); name {
+	case theme.Dark, theme.Light, theme.Contrast:
+		l.Theme = record.NewTheme(name)
+	default:
+		return l, &UsageError{What: fmt.Sprintf("--theme is %q", d.theme), Do: "allowed are dark, light and contrast"}
+	}
+	return l, nil
 }
 
 // showDemo plays in the terminal at the pace of a person. Esc, q and Ctrl+C leave it.

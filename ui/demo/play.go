@@ -39,6 +39,8 @@ type Play struct {
 	Dir string
 	// Start is the time of day at the beginning; the zero value is the same for each play.
 	Start time.Time
+	// Light is a terminal with a light background.
+	Light bool
 	// Plain is a terminal that counts code points, not graphemes.
 	Plain bool
 	// Output gets what is written to the terminal, at the end what gives it back, Resized its new size before anything is drawn for it, Met the screen on which an
@@ -163,7 +165,7 @@ func (p *player) open() (err error) {
 	p.opens++
 	p.sub = p.prog.Options.Feed.Subscribe(mostEvents)
 	p.drive = New(Config{
-		Clock: p.clk, Options: p.prog.Options, Width: p.w, Height: p.h, Grapheme: !p.Plain, Captions: p.Script.Captions, Bare: true, Output: p.Output,
+		Clock: p.clk, Options: p.prog.Options, Width: p.w, Height: p.h, Grapheme: !p.Plain, Light: p.Light, Captions: p.Script.Captions, Bare: true, Output: p.Output,
 	})
 	p.drive.Caption(p.say)
 	return nil

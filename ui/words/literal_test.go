@@ -66,6 +66,7 @@ var data = map[string]string{
 	"%s panic in %s: %v\n%s\n": "goes into the log",
 	"export ID":                "how a command is written",
 	"export CAST":              "how a command is written",
+	"from ID":                  "how a command is written",
 	"search WORDS":             "how a command is written",
 	"show ID":                  "how a command is written",
 	"delete ID":                "how a command is written",
