@@ -299,6 +299,10 @@ func TestWindowsAge(t *testing.T) {
 	}
 	size := func(n int) []llm.ModelInfo { return []llm.ModelInfo{{ID: "m", Context: n}, {ID: "n"}} }
 	held := memory()
+	held.Sized(base, []llm.ModelInfo{{ID: "m"}})
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file is made though nothing is known")
+	}
 	check := func(what string, want int) {
 		t.Helper()
 		if got := held.window(base, "m"); got != want {

@@ -46,7 +46,7 @@ func (m *Memory) Sized(baseURL string, models []llm.ModelInfo) {
 	defer m.mu.Unlock()
 	before := m.windows[where]
 	m.list(where, list)
-	if maps.Equal(before.Models, list.Models) && list.At.Sub(before.At) < sameList || m.path == "" {
+	if maps.Equal(before.Models, list.Models) && (len(list.Models) == 0 || list.At.Sub(before.At) < sameList) || m.path == "" {
 		return
 	}
 	if m.merge() == nil {
