@@ -50,7 +50,7 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	m := New(opts)
 	defer m.Close()
 	m.env.ending, m.env.early = ending, early
-	m.env.themed(func(o *theme.Options) { o.ASCII = asciiOnly(opts.Env) })
+	m.env.themed(func(o *theme.Options) { o.ASCII, o.NoLinks = asciiOnly(opts.Env), !paint.KnowsLinks(opts.Env) })
 	m.terminal(sizeOf(opts)) // the first frame is whole; Update's commands would be lost here
 	g := &guard{inner: wrap(m)}
 	err := show(ctx, opts, m, g)

@@ -1,7 +1,9 @@
 package markdown
 
 import (
+	"hash/fnv"
 	"html"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -195,6 +197,13 @@ func target(s string) string {
 	return s
 }
 
+// linkID is the same for the rows that an address is wrapped over, so that terminals take them for one.
+func linkID(url string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(url)) // it never fails
+	return strconv.FormatUint(uint64(h.Sum32()), 36)
+}
+
 // raw is the text under a node as it stands in the source.
 func (r *renderer) raw(parent ast.Node) string {
 	var b strings.Builder
@@ -274,8 +283,12 @@ func (r *renderer) span(in *inline, text string, sp paint.Span, at int) (string,
 		}
 		piece := text[i:end]
 		styled := r.paint(l, piece)
-		if l.link != "" && l.link == piece && styled != piece {
-			styled = "\x1b]8;;" + l.link + "\x1b\\" + styled + "\x1b]8;;\x1b\\"
+		if l.link != "" && styled != piece && !r.style.Theme.Options().NoLinks && strings.Contains(l.link, piece) {
+			id := ""
+			if piece != l.link { // a part of it, as other rows have
+				id = "id=" + linkID(l.link)
+			}
+			styled = "\x1b]8;" + id + ";" + l.link + "\x1b\\" + styled + "\x1b]8;;\x1b\\"
 		}
 		b.WriteString(styled)
 		i = end

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -112,11 +113,45 @@ func TestLinks(t *testing.T) { // B016
 			t.Errorf("%q emits a link: %q", c.src, rows[0])
 		}
 	}
-	// A link that is broken over rows is text only.
-	for _, r := range Render("https://a.example/"+strings.Repeat("x", 40), style(30)) {
-		if strings.Contains(r, "\x1b]8") {
-			t.Errorf("a part of an address is a link: %q", r)
+}
+
+var linkSequence = regexp.MustCompile("\x1b\\]8;([^;]*);([^\x1b]*)\x1b")
+
+// B028: each row that an address is wrapped over opens the whole of it, and the rows are one link; a full stop behind it is no part.
+// So in a list and in a cell; a terminal that may not know links gets none.
+func TestWrappedLinks(t *testing.T) {
+	url := "https://example.test/" + strings.Repeat("path/", 31) + "last"
+	if len(url) != 180 {
+		t.Fatalf("the address has %d characters", len(url))
+	}
+	for _, src := range []string{"See " + url + ".", "- see " + url + ".", "| where | what |\n|---|---|\n| " + url + " | it |"} {
+		rows := Render(src, style(76))
+		var shown strings.Builder
+		ids := map[string]bool{}
+		for _, r := range rows {
+			for i, m := range linkSequence.FindAllStringSubmatchIndex(r, -1) {
+				to, id := r[m[4]:m[5]], r[m[2]:m[3]]
+				if to == "" {
+					continue
+				}
+				if to != url {
+					t.Errorf("%q: row %q opens %q", src, r, to)
+				}
+				ids[id] = true
+				if i%2 == 0 {
+					end := strings.Index(r[m[1]:], "\x1b]8;;")
+					shown.WriteString(ansi.Strip(r[m[1]+1:][:end-1]))
+				}
+			}
 		}
+		if shown.String() != url || len(ids) != 1 || ids[""] {
+			t.Errorf("%q: links over %q with the ids %v", src, shown.String(), ids)
+		}
+	}
+	s := style(70)
+	s.Theme = theme.New(theme.Options{Profile: colorprofile.TrueColor, NoLinks: true})
+	if got := strings.Join(Render("see "+url+" and https://a.example", s), "\n"); strings.Contains(got, "\x1b]8") {
+		t.Errorf("a terminal without links gets %q", got)
 	}
 }
 

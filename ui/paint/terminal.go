@@ -116,6 +116,25 @@ func OldTerminal(name string) bool {
 	return len(name) > 2 && strings.HasPrefix(name, "vt") && name[2] >= '0' && name[2] <= '9' || strings.HasPrefix(name, "ansi")
 }
 
+// KnowsLinks says whether the terminal is known to open links (OSC 8), by what it tells of itself in the environment. Some that do not
+// show them as text.
+func KnowsLinks(env func(string) string) bool {
+	name, program := env("TERM"), env("TERM_PROGRAM")
+	if env("TMUX") != "" || env("STY") != "" {
+		return false
+	}
+	for _, known := range []string{"kitty", "alacritty", "foot", "ghostty", "wezterm", "rio", "contour"} {
+		if strings.Contains(name, known) {
+			return true
+		}
+	}
+	switch program {
+	case "iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby":
+		return true
+	}
+	return env("VTE_VERSION") != "" || env("WT_SESSION") != "" || env("KONSOLE_VERSION") != "" || env("DOMTERM") != ""
+}
+
 // answersModes says whether the terminal can be asked about modes: some show the question as text, and over slow lines the answer
 // comes when nobody waits for it any more.
 func answersModes(env func(string) string) bool {

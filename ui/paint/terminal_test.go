@@ -161,3 +161,20 @@ func TestPaceOfFrames(t *testing.T) {
 		}
 	})
 }
+
+// Links go to terminals that are known to open them, and to none within tmux or screen.
+func TestWhoKnowsLinks(t *testing.T) {
+	for env, want := range map[string]bool{
+		"TERM=xterm-kitty": true, "TERM=foot": true, "TERM_PROGRAM=iTerm.app": true, "TERM_PROGRAM=Apple_Terminal": false, "VTE_VERSION=7003": true, "WT_SESSION=x": true,
+		"TERM=linux": false, "TERM=xterm-256color": false, "TERM=vt220": false, "TERM=xterm-kitty TMUX=x": false, "VTE_VERSION=7003 STY=x": false,
+	} {
+		vars := map[string]string{}
+		for v := range strings.FieldsSeq(env) {
+			name, value, _ := strings.Cut(v, "=")
+			vars[name] = value
+		}
+		if got := paint.KnowsLinks(func(name string) string { return vars[name] }); got != want {
+			t.Errorf("%s: %v", env, got)
+		}
+	}
+}

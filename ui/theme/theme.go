@@ -65,6 +65,8 @@ type Options struct {
 	ASCII bool
 	// Reduced asks for no motion.
 	Reduced bool
+	// NoLinks is for terminals that may not know links.
+	NoLinks bool
 	// Dim gives every text the colour of hints: for what is out of the model's sight.
 	Dim bool
 	// Lang is the language of the screen's texts: it goes where the theme goes, and a cache that holds for one holds for both.
