@@ -21,6 +21,10 @@ type Finder interface {
 	Around(ctx context.Context, sessionID string, n int64, before, after int) (Stretch, error)
 	// TurnStart gives the number of the message that began a turn; ErrNotFound when there is none.
 	TurnStart(ctx context.Context, sessionID string, turn int) (int64, error)
+	// TurnSeqs gives the first and the last seq of a turn's events; ErrNotFound when there are none.
+	TurnSeqs(ctx context.Context, sessionID string, turn int) (first, last int64, err error)
+	// Stars lists the sessions of a user that are marked.
+	Stars(ctx context.Context, user string) ([]string, error)
 	// Star marks a session for its user, or takes the mark away. Whoever holds the session is not asked. ErrNotFound, ErrOtherUser.
 	Star(ctx context.Context, id, user string, on bool) error
 }

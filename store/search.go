@@ -348,6 +348,27 @@ func (s *Store) TurnStart(ctx context.Context, sessionID string, turn int) (n in
 	return n, reading("turn", sessionID, err)
 }
 
+// TurnSeqs implements runtime.Finder.
+func (s *Store) TurnSeqs(ctx context.Context, sessionID string, turn int) (first, last int64, err error) {
+	err = s.row(ctx, `SELECT min(first_seq), max(last_seq) FROM runs WHERE session_id = ? AND turn = ? AND parent_run = '' AND first_seq > 0
+		HAVING count(*) > 0`, []any{sessionID, turn}, &first, &last)
+	return first, last, reading("turn", sessionID, err)
+}
+
+func scanID(from row) (id string, err error) {
+	err = from.Scan(&id)
+	return id, err
+}
+
+// Stars implements runtime.Finder.
+func (s *Store) Stars(ctx context.Context, user string) ([]string, error) {
+	ids, err := all(ctx, s, scanID, "SELECT s.id FROM stars k JOIN sessions s ON s.id = k.session_id WHERE s.user_id = ? ORDER BY k.at, s.id", user)
+	if err != nil {
+		return nil, fmt.Errorf("list the starred sessions of %s: %w", user, err)
+	}
+	return ids, nil
+}
+
 // Star implements runtime.Finder.
 func (s *Store) Star(ctx context.Context, id, user string, on bool) error {
 	err := s.do(ctx, func(t *txn) error {

@@ -34,8 +34,13 @@ func commandTable() []command {
 		{title: "All commands", chord: letter("p", "commands"), run: func(m *Model, _ string) tea.Cmd { return m.openPalette() }, apart: true},
 		{title: "New tab", slash: "new", chord: letter("n", "new"), run: func(m *Model, _ string) tea.Cmd { return m.newTab() }},
 		{title: "Close this tab", slash: "close", chord: letter("w", "close"), run: func(m *Model, _ string) tea.Cmd { return m.askClose() }},
+		{title: "Open the tab again that was closed last", chord: letter("z", "reopen"), run: func(m *Model, _ string) tea.Cmd { return m.reopenTab() }},
 		{title: "Rename this session", slash: "rename", arg: "title", chord: letter("r", "rename"), run: (*Model).rename},
 		{title: "Open a session", slash: "sessions", arg: "words", chord: letter("s", "sessions"), run: (*Model).openSessions},
+		{title: "Search all sessions", slash: "search", arg: "words", chord: letter("g", "search all"), run: (*Model).openSearch},
+		{title: "Find in this session", chord: letter("f", "find"), run: (*Model).findHere},
+		{title: "Star this session, or take the star away", slash: "star", run: func(m *Model, _ string) tea.Cmd { return m.star(m.page(), m.page().id) }},
+		{title: "Filter the trace", slash: "filter", arg: "words", run: (*Model).filterTrace},
 		{title: "Add a todo, or toggle one by its number", slash: "todo", arg: "text or number", run: (*Model).todo},
 		{title: "Send the last input again", slash: "retry", run: func(m *Model, _ string) tea.Cmd { return m.page().retry() }},
 		{title: "Choose the model", slash: "model", arg: "name", run: (*Model).chooseModel},
@@ -81,6 +86,8 @@ const (
 	kindEvent    dialog.Kind = "event"
 	kindHelp     dialog.Kind = "help"
 	kindFind     dialog.Kind = "find"
+	kindFilter   dialog.Kind = "filter"
+	kindSearch   dialog.Kind = "search"
 	kindPins     dialog.Kind = "pins"
 	kindContext  dialog.Kind = "context"
 	kindPart     dialog.Kind = "part"
@@ -218,12 +225,13 @@ func (m *Model) todo(arg string) tea.Cmd {
 // togglePane shows or hides a pane; the focus leaves one that goes.
 func (m *Model) togglePane(which pane) tea.Cmd {
 	m.env.panes.toggle(which, m.w)
+	keep := m.env.saveTabs(m.tabs())
 	for _, p := range m.pages {
 		if !m.env.panes.shows(p.focus, m.w) && p.focus != paneQuestion {
 			p.focusOn(paneInput)
 		}
 	}
-	return nil
+	return keep
 }
 
 func (m *Model) toggleMouse() tea.Cmd {

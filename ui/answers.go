@@ -38,14 +38,16 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 	case dialog.Picked:
 		from := p.dialog
 		p.dialog = nil
-		cmd := m.picked(p, r)
-		if r.Kind == kindTools {
+		cmd := m.picked(p, r, from)
+		if r.Kind == kindTools || r.Act == dialog.ActStar {
 			p.dialog = from // it shows the new rule
 		}
 		if p.dialog != nil && (r.Act == dialog.ActRename || r.Act == dialog.ActDelete) {
 			p.behind = from // who changes their mind is back in the list
 		}
 		return cmd
+	case dialog.Sought:
+		return m.env.after(seekAfter, soughtMsg{p.id, r.Text})
 	case dialog.Entered:
 		p.dialog, p.behind = nil, nil
 		return m.entered(p, r)
@@ -61,7 +63,7 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 	return nil
 }
 
-func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
+func (m *Model) picked(p *page, r dialog.Picked, from dialog.Dialog) tea.Cmd {
 	switch r.Kind {
 	case kindPalette:
 		for i := range m.env.commands {
@@ -86,6 +88,10 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 		return p.nextRule(r.ID)
 	case kindUntil:
 		return p.step(runtime.Break{Tool: r.ID})
+	case kindSearch:
+		if d, ok := from.(*dialog.Search); ok {
+			return m.openHit(r.ID, d.Text())
+		}
 	case kindSessions:
 		return m.pickedSession(p, r)
 	}
@@ -94,6 +100,10 @@ func (m *Model) picked(p *page, r dialog.Picked) tea.Cmd {
 
 func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
 	switch r.Act {
+	case dialog.ActStar:
+		return m.star(p, r.ID)
+	case dialog.ActSearch:
+		return m.openSearch(r.ID)
 	case dialog.ActRename:
 		title := ""
 		if open := m.find(r.ID); open != nil {
@@ -113,8 +123,11 @@ func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
 
 func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
 	if r.Kind == kindFind {
-		p.sought = r.Text
-		return p.find(-1)
+		return p.seekFor(r.Text, 0)
+	}
+	if r.Kind == kindFilter {
+		p.columns.traced().SetFilter(r.Text)
+		return p.traceMore()
 	}
 	if r.Kind == kindUntil {
 		return p.step(runtime.Break{Tool: strings.TrimSpace(r.Text)})
@@ -228,6 +241,9 @@ func (m *Model) listed(msg sessionsMsg) tea.Cmd {
 	if p.subject == offerID {
 		slices.SortStableFunc(msg.rows, func(a, b runtime.SessionInfo) int { return rank(a) - rank(b) })
 	}
+	if p.subject != offerID {
+		slices.SortStableFunc(msg.rows, func(a, b runtime.SessionInfo) int { return starRank(a) - starRank(b) })
+	}
 	for _, r := range msg.rows {
 		items = append(items, m.sessionItem(r))
 	}
@@ -235,10 +251,21 @@ func (m *Model) listed(msg sessionsMsg) tea.Cmd {
 	return nil
 }
 
+// starRank puts starred sessions first.
+func starRank(r runtime.SessionInfo) int {
+	if r.Starred {
+		return 0
+	}
+	return 1
+}
+
 func (m *Model) sessionItem(r runtime.SessionInfo) dialog.Item {
 	name := r.Title
 	if name == "" {
 		name = r.ID
+	}
+	if r.Starred {
+		name = m.env.style.Theme.Glyphs.Star + " " + name
 	}
 	turns := m.env.style.N(r.TurnCount, "%d turn", "%d turns", r.TurnCount)
 	state, role := m.sessionState(r)

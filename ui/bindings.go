@@ -78,13 +78,13 @@ func (m *keymap) actions() []action {
 		&e.Delete, &e.DeleteWord, &e.DeleteWordRight, &e.KillLeft, &e.KillRight, &e.Yank, &e.Undo, &e.Redo, &e.OpenPaste)
 	in(inPanes, []string{"up", "down", "half_page_up", "half_page_down", "page_up", "page_down", "top", "bottom", "open", "toggle", "unfold", "fold", "turn_before", "turn_after"}, &k.Up, &k.Down, &k.HalfUp,
 		&k.HalfDown, &k.PageUp, &k.PageDown, &k.Top, &k.Bottom, &k.Open, &k.Toggle, &k.Unfold, &k.Fold, &k.TurnBefore, &k.TurnAfter)
-	in(inPanes, []string{"trace_of", "edit_input", "copy", "copy_code", "zoom", "to_input", "pane_help", "find", "find_next", "find_before", "whole", "stop_call"}, &k.TraceOf, &k.EditInput, &k.CopyAnswer, &k.CopyCode,
-		&k.Zoom, &k.ToInput, &k.PaneHelp, &k.Find, &k.FindNext, &k.FindBefore, &k.Whole, &k.StopCall)
+	in(inPanes, []string{"trace_of", "edit_input", "copy", "copy_code", "zoom", "to_input", "pane_help", "find", "find_next", "find_before", "whole", "stop_call", "filter_trace", "select_several"}, &k.TraceOf, &k.EditInput, &k.CopyAnswer, &k.CopyCode,
+		&k.Zoom, &k.ToInput, &k.PaneHelp, &k.Find, &k.FindNext, &k.FindBefore, &k.Whole, &k.StopCall, &k.Filter, &k.Several)
 	in(inAsked, []string{"yes", "no", "always", "again"}, &k.Yes, &k.No, &k.Always, &k.Again)
 	in(inBoth, []string{"give_up", "edit_arguments"}, &k.GiveUp, &k.Edit)
 	in(inPaused, []string{"step", "run_on", "run_until", "answer", "show_request"}, &k.Step, &k.RunOn, &k.Until, &k.Answer, &k.Request)
-	in(inDialog, []string{"list_up", "list_down", "list_page_up", "list_page_down", "list_top", "list_bottom", "take", "close_dialog", "list_rename", "list_delete", "copy_all", "dialog_new_line", "dialog_editor"},
-		&d.Up, &d.Down, &d.PageUp, &d.PageDown, &d.Top, &d.Bottom, &d.Accept, &d.Close, &d.Rename, &d.Delete, &d.Copy, &d.NewLine, &d.Outside)
+	in(inDialog, []string{"list_up", "list_down", "list_page_up", "list_page_down", "list_top", "list_bottom", "take", "close_dialog", "list_rename", "list_delete", "copy_all", "dialog_new_line", "dialog_editor", "list_star", "list_search"},
+		&d.Up, &d.Down, &d.PageUp, &d.PageDown, &d.Top, &d.Bottom, &d.Accept, &d.Close, &d.Rename, &d.Delete, &d.Copy, &d.NewLine, &d.Outside, &d.Star, &d.Search)
 	list = append(list, action{name: "chord_tabs", scope: ofChord, binding: &k.ChordTab, places: true})
 	for i := range m.commands {
 		c := &m.commands[i]

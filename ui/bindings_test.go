@@ -117,7 +117,7 @@ func TestTheUsersKeys(t *testing.T) {
 palette = "alt+x"
 next_pane = "ctrl+t"
 chord = "alt+c"
-compact = ["alt+k", "chord f"]
+compact = ["alt+k", "chord j"]
 show_or_hide_the_trace = "chord i"
 close_dialog = "alt+q"
 search_history = ""

@@ -18,8 +18,14 @@ type columns struct {
 	trace   *traceview.View
 	side    *sidebar.View
 	todoIDs []string
-	paging  bool      // older messages are on their way
-	away    time.Time // when the reader left, until something came after it
+	paging  bool // older messages are on their way
+	// past and pastTrace are stretches that stand in the place of chat and trace; nil: none does.
+	past      *chat.View
+	pastTrace *traceview.View
+	gen       int       // of the stretch that was asked for last
+	jump      int       // a turn that is gone to once more is read, 1 after, -1 before
+	tracing   bool      // older events are on their way
+	away      time.Time // when the reader left, until something came after it
 }
 
 func newColumns(e *env) columns {
@@ -34,6 +40,14 @@ func (c *columns) restyle(e *env) {
 	c.chat.SetMetrics(m)
 	c.trace.SetTheme(th)
 	c.trace.SetMetrics(m)
+	if c.past != nil {
+		c.past.SetTheme(th)
+		c.past.SetMetrics(m)
+	}
+	if c.pastTrace != nil {
+		c.pastTrace.SetTheme(th)
+		c.pastTrace.SetMetrics(m)
+	}
 	c.side.SetTheme(th)
 	c.side.SetMetrics(m)
 }
@@ -43,7 +57,8 @@ func (c *columns) load(s runtime.Snapshot, events []trace.Event, u runtime.RunUs
 	for _, t := range s.Todos {
 		c.todoIDs = append(c.todoIDs, t.ID)
 	}
-	c.paging = false
+	c.paging, c.tracing, c.past, c.pastTrace, c.jump = false, false, nil, nil, 0
+	c.gen++
 	c.chat.Load(s, events)
 	c.trace.Load(events)
 	if s.Run != nil && !s.Running && s.HeldBy == 0 {
@@ -117,6 +132,12 @@ func (c *columns) wantsOlder() (before int64, ok bool) {
 func (c *columns) focus(which pane) {
 	c.chat.SetFocus(which == paneChat)
 	c.trace.SetFocus(which == paneTrace)
+	if c.past != nil {
+		c.past.SetFocus(which == paneChat)
+	}
+	if c.pastTrace != nil {
+		c.pastTrace.SetFocus(which == paneTrace)
+	}
 	c.side.SetFocus(which == paneTodos)
 	c.point(which)
 }
@@ -124,15 +145,25 @@ func (c *columns) focus(which pane) {
 // point marks in the chat what is selected in the trace, while that has the focus.
 func (c *columns) point(which pane) {
 	at := chat.Ref{}
-	if n := c.trace.Selected(); n != nil && which == paneTrace {
-		at = chat.Ref{Turn: n.Turn, Step: n.Step}
-		for _, e := range n.Events {
-			if d, ok := e.Data.(trace.ToolCallData); ok && len(n.Children) == 0 {
-				at.Call = d.ID
-			}
+	if which == paneTrace {
+		at = c.ref()
+	}
+	c.seen().Mark(at)
+}
+
+// ref is what in the chat the selected row of the trace stands for.
+func (c *columns) ref() chat.Ref {
+	n := c.traced().Selected()
+	if n == nil {
+		return chat.Ref{}
+	}
+	at := chat.Ref{Turn: n.Turn, Step: n.Step}
+	for _, e := range n.Events {
+		if d, ok := e.Data.(trace.ToolCallData); ok && len(n.Children) == 0 {
+			at.Call = d.ID
 		}
 	}
-	c.chat.Mark(at)
+	return at
 }
 
 // tick moves clocks and spinners; those of the trace stand at the time since which the run does. Zero: it does not.

@@ -232,7 +232,7 @@ func stepText(s line.Style, d *trace.StepDone) string {
 
 // stopCall stops the call that is selected in the trace.
 func (p *page) stopCall() tea.Cmd {
-	id := p.columns.trace.RunningCall()
+	id := p.columns.traced().RunningCall()
 	switch {
 	case id == "":
 		return p.tell(theme.Text, p.T("x stops a tool call that runs: choose one"))

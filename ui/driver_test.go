@@ -44,7 +44,7 @@ func newDriver(t testing.TB, w, h int, change ...func(*Options, *fake)) *driver 
 	t.Helper()
 	sim := clock.NewSim(start)
 	f := newFake(sim)
-	opts := Options{Agent: f, Library: f, Drafts: f, Feed: f, Clock: sim, User: "ann", Model: "gpt-4o-mini", Folder: "~/work/relay",
+	opts := Options{Agent: f, Library: f, Finder: f, Drafts: f, Feed: f, Clock: sim, User: "ann", Model: "gpt-4o-mini", Folder: "~/work/relay",
 		Limits: Limits{Steps: 8, Calls: 20, Tokens: 100000}, Env: func(string) string { return "" }}
 	for _, c := range change {
 		c(&opts, f)

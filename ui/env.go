@@ -39,6 +39,10 @@ type env struct {
 	mouse     bool
 	recording recording
 	recorded  time.Time // since when the screen is recorded; zero: it is not
+	// starred are the sessions that the user has marked, closed the tabs that can be opened again, the last one last.
+	starred map[string]bool
+	closed  []closedTab
+	copied  atomic.Pointer[string] // the file with the last copy
 }
 
 // phaseLength is how long a spinner shows one of its signs; all turn together.

@@ -38,9 +38,12 @@ type fake struct {
 	view     runtime.ContextView
 	noView   bool
 	ids      int
+	starred  map[string]bool
+	unread   int // how often a search says that it has not read all
 }
 
 type fakeSession struct {
+	window  int // how many of the newest messages are opened; 0: all
 	row     runtime.SessionRow
 	msgs    []runtime.MessageRow
 	todos   []tools.Todo
@@ -62,7 +65,7 @@ type fakeSession struct {
 }
 
 func newFake(c clock.Clock) *fake {
-	return &fake{clk: c, bus: trace.NewBus(c), sessions: map[string]*fakeSession{}, fail: map[string]error{}, drafts: map[string]runtime.Draft{}}
+	return &fake{clk: c, bus: trace.NewBus(c), sessions: map[string]*fakeSession{}, fail: map[string]error{}, drafts: map[string]runtime.Draft{}, starred: map[string]bool{}}
 }
 
 // beside fails when it is asked from within Update or View: what the store or the engine does may take as long as a disk, or
@@ -109,6 +112,9 @@ func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot
 		Session: s.row, Messages: slices.Clone(s.msgs), Todos: slices.Clone(s.todos), Inbox: slices.Clone(s.inbox),
 		Running: s.running, Meter: s.meter, Seq: s.row.NextSeq - 1, HeldBy: s.held, Notice: s.notice,
 		Calls: slices.Clone(s.rows), Break: s.brk, Pause: s.pause, Outcomes: maps.Clone(s.words),
+	}
+	if s.window > 0 {
+		snap.Messages = snap.Messages[max(len(snap.Messages)-s.window, 0):]
 	}
 	if s.run != nil {
 		r := *s.run
@@ -252,7 +258,7 @@ func (f *fake) Sessions(context.Context, string) ([]runtime.SessionInfo, error) 
 	defer f.mu.Unlock()
 	var out []runtime.SessionInfo
 	for id, s := range f.sessions {
-		info := runtime.SessionInfo{ID: id, UserID: "ann", Title: s.row.Title, TurnCount: s.row.TurnCount, UpdatedAt: s.row.UpdatedAt, HeldBy: s.held, Waits: s.waits}
+		info := runtime.SessionInfo{ID: id, UserID: "ann", Title: s.row.Title, TurnCount: s.row.TurnCount, UpdatedAt: s.row.UpdatedAt, HeldBy: s.held, Waits: s.waits, Starred: f.starred[id]}
 		if s.run != nil {
 			info.RunState = string(s.run.State)
 		}
@@ -360,7 +366,7 @@ func (f *fake) SaveTabs(_ context.Context, _ string, t runtime.Tabs) error {
 	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tabs = runtime.Tabs{Sessions: slices.Clone(t.Sessions), Active: t.Active}
+	f.tabs = runtime.Tabs{Sessions: slices.Clone(t.Sessions), Active: t.Active, Panes: t.Panes}
 	return f.fail["savetabs"]
 }
 

@@ -108,6 +108,7 @@ func (m *Model) fold(arg string) tea.Cmd {
 	if !p.writable() {
 		return p.tell(theme.Error, p.whyNot())
 	}
+	p.leavePast()
 	p.columns.chat.End()
 	return m.env.set(p.id, "fold", runtime.Setting{Compact: true})
 }
@@ -248,7 +249,7 @@ func firstSentence(text string) string {
 
 // whole shows the account of a fold: the selected one, or the one that waits for the user's word.
 func (p *page) whole() (tea.Cmd, bool) {
-	text, ok := p.columns.chat.Whole()
+	text, ok := p.columns.seen().Whole()
 	if p.asking != nil && (!ok || p.focus != paneChat) {
 		text, ok = p.columns.chat.WholeLive()
 	}

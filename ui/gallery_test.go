@@ -221,7 +221,7 @@ func (n named) String() string {
 	for _, a := range []struct {
 		on   bool
 		sign string
-	}{{n.bold, "*"}, {n.extra&uv.AttrItalic != 0, "/"}, {n.extra&uv.AttrStrikethrough != 0, "-"}, {n.under, "_"}} {
+	}{{n.bold, "*"}, {n.extra&uv.AttrItalic != 0, "/"}, {n.extra&uv.AttrStrikethrough != 0, "-"}, {n.extra&uv.AttrReverse != 0, "!"}, {n.under, "_"}} {
 		if a.on {
 			word += a.sign
 		}
@@ -229,7 +229,7 @@ func (n named) String() string {
 	return word
 }
 
-const markdownAttrs = uv.AttrItalic | uv.AttrStrikethrough
+const markdownAttrs = uv.AttrItalic | uv.AttrStrikethrough | uv.AttrReverse
 
 // plainStyle leaves out of a style what Markdown adds.
 func plainStyle(s uv.Style) uv.Style {

@@ -20,8 +20,8 @@ type KeyMap struct {
 	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
 	TraceOf, CopyAnswer, CopyCode, Zoom, ToInput, PaneHelp    key.Binding
 	// EditInput goes on from before an input, in a new tab.
-	EditInput                         key.Binding
-	Find, FindNext, FindBefore, Whole key.Binding
+	EditInput                                          key.Binding
+	Find, FindNext, FindBefore, Whole, Filter, Several key.Binding
 	// ChordTab is the chord with a digit: that tab.
 	ChordTab key.Binding
 	// Keys of a question above the input.
@@ -83,13 +83,15 @@ func DefaultKeyMap() KeyMap {
 		Fold:       bind("Left", "close", "left", "h"),
 		TurnBefore: bind("[", "turn before", "["),
 		TurnAfter:  bind("]", "turn after", "]"),
-		TraceOf:    bind("t", "trace of the turn", "t"),
+		TraceOf:    bind("t", "its trace, and back", "t"),
 		CopyAnswer: bind("y", "copy it, or the answer", "y"),
 		EditInput:  bind("e", "edit input, new tab", "e"),
 		CopyCode:   bind("Y", "copy its last code", "Y"),
-		Find:       bind("/", "find in the chat", "/"),
+		Find:       bind("/", "find in the session", "/"),
 		FindNext:   bind("n", "found after", "n"),
 		FindBefore: bind("N", "found before", "N"),
+		Filter:     bind("f", "filter the trace", "f"),
+		Several:    bind("V", "select several, y copies", "V"),
 		Whole:      bind("v", "all of a fold, a question", "v"),
 		Zoom:       bind("z", "this pane alone", "z"),
 		ToInput:    bind("i", "to the input", "i"),
@@ -133,7 +135,7 @@ func (k KeyMap) Groups() []HelpGroup {
 		{"panes", []key.Binding{
 			k.Down, k.Up, k.HalfDown, k.HalfUp, k.PageDown, k.PageUp, k.Top, k.Bottom, k.Open, k.Toggle, k.Fold, k.Unfold,
 			k.TurnBefore, k.TurnAfter, k.TraceOf, k.CopyAnswer, k.CopyCode, k.EditInput,
-			k.Find, k.FindNext, k.FindBefore, k.Whole, k.StopCall, k.Zoom, k.ToInput,
+			k.Several, k.Find, k.FindNext, k.FindBefore, k.Filter, k.Whole, k.StopCall, k.Zoom, k.ToInput,
 		}},
 		{"asked", []key.Binding{k.Yes, k.No, k.Always, k.Edit, k.Whole, k.Again, k.GiveUp}},
 		{"paused", []key.Binding{k.Step, k.RunOn, k.Until, k.Edit, k.Answer, k.Request, k.GiveUp}},

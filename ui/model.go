@@ -68,7 +68,7 @@ func (m *Model) Close() {
 
 // Init asks for what the first screen needs.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.env.loadTabs(), m.env.pump(m.sub, time.Time{}), m.env.watchNotices(), m.env.watchFaults(), m.env.watchEnd(), tea.RequestBackgroundColor)
+	return tea.Batch(m.env.loadTabs(), m.env.stars(""), m.env.pump(m.sub, time.Time{}), m.env.watchNotices(), m.env.watchFaults(), m.env.watchEnd(), tea.RequestBackgroundColor)
 }
 
 // page is the page of the active tab.
@@ -95,7 +95,9 @@ func (m *Model) open() []string {
 	return ids
 }
 
-func (m *Model) tabs() runtime.Tabs { return runtime.Tabs{Sessions: m.open(), Active: m.active} }
+func (m *Model) tabs() runtime.Tabs {
+	return runtime.Tabs{Sessions: m.open(), Active: m.active, Panes: m.env.panes.encode()}
+}
 
 // Update routes a message. It never waits and touches nothing outside of the model.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -112,6 +114,10 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case eventsMsg:
 		return m.apply(msg)
+	case tea.MouseMotionMsg:
+		m.dirty = m.dirty || m.page().dragging
+		m.drag(msg.Mouse())
+		return nil
 	case tickMsg:
 		m.ticking, m.dirty = false, true
 		return nil
@@ -131,6 +137,8 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:
 		return m.wheel(msg.Mouse())
+	case tea.MouseReleaseMsg:
+		return m.dropped()
 	case tea.MouseClickMsg:
 		return m.click(msg.Mouse())
 	case openedMsg:
@@ -177,7 +185,7 @@ func (m *Model) terminal(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 		}
 		confirmed := msg.Value == ansi.ModeReset || msg.Value == ansi.ModeSet || msg.Value == ansi.ModePermanentlySet
 		e.metrics(paint.Metrics{Grapheme: confirmed})
-	case tea.KeyReleaseMsg, tea.MouseReleaseMsg, tea.MouseMotionMsg, tea.EnvMsg, tea.FocusMsg, tea.BlurMsg, tea.KeyboardEnhancementsMsg:
+	case tea.KeyReleaseMsg, tea.EnvMsg, tea.FocusMsg, tea.BlurMsg, tea.KeyboardEnhancementsMsg:
 		return nil, true
 	default:
 		return nil, false
@@ -209,6 +217,12 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		return m.offeredModels(msg)
 	case sessionsMsg:
 		return m.listed(msg)
+	case soughtMsg:
+		return m.sought(msg)
+	case foundMsg:
+		return m.foundAll(msg)
+	case starsMsg:
+		return m.marked(msg)
 	case deletedMsg:
 		return m.deleted(msg)
 	case closedMsg:

@@ -95,6 +95,8 @@ type Options struct {
 	// Hold makes the program's own watch for interrupts look away until release is called: while the user's editor has the
 	// terminal Ctrl+C reaches both. Nil: there is no other watch.
 	Hold func() (release func())
+	// CopyDir is where copies go that the terminal does not take; empty: the folder for temporary files.
+	CopyDir string
 	// LogPath is the file that gets the stack of a panic; empty: a file in the system's temporary folder.
 	LogPath string
 	// Notices waits for the next notice; an error ends the watching. Nil: there are none.

@@ -67,7 +67,10 @@ type page struct {
 	recall   []string // what the list of older inputs was made of
 	ask      asking
 	want     request
-	sought   string // what was looked for in the chat
+	seek     seeking
+	dragging bool // the button is down since it was in the chat
+	dragged  bool // and the pointer moved since
+	goal     goal // where to go once the session is loaded
 }
 
 // request is what a page asks the root for.
@@ -225,9 +228,13 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	p.history.load(sent)
 	p.columns.load(s, msg.events, msg.used)
 	p.pins = s.Pins
+	if p.seek.on {
+		p.columns.query(p.seek.query)
+		p.seek.home.past = nil
+	}
 	early := p.early
 	p.early = nil
-	cmds := []tea.Cmd{p.followed(), p.bringBack(msg.draft, s)}
+	cmds := []tea.Cmd{p.followed(), p.bringBack(msg.draft, s), p.toGoal()}
 	for _, e := range early {
 		if e.Seq == 0 || e.Seq > s.Seq {
 			cmds = append(cmds, p.event(e))

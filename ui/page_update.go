@@ -24,9 +24,21 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		return p.withdrawn(msg)
 	case olderMsg:
 		p.columns.older(msg.messages)
+		if p.columns.past == nil && msg.err == nil {
+			return p.afterRead()
+		}
+		p.columns.jump = 0
 		if msg.err != nil {
 			return p.fail("read older messages", msg.err)
 		}
+	case copiedMsg:
+		return p.copiedTo(msg)
+	case stretchMsg:
+		return p.stretched(msg)
+	case tracePartMsg:
+		return p.tracedPart(msg)
+	case placesMsg:
+		return p.placed(msg)
 	case followedMsg:
 		return p.follow(msg)
 	case contextMsg:

@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"strings"
-
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
@@ -27,7 +25,10 @@ func (p *page) paneKey(k tea.KeyPressMsg) tea.Cmd {
 			p.env.panes.zoom = p.focus
 		}
 	case key.Matches(k, keys.CopyAnswer):
-		if text := p.columns.chat.CopySelected(); text != "" && p.focus == paneChat {
+		if text := p.columns.seen().CopySelected(); text != "" && p.focus == paneChat {
+			if p.columns.seen().Several() {
+				p.deselect()
+			}
 			return p.copyText(text)
 		}
 		return p.copyAnswer()
@@ -79,8 +80,12 @@ func (p *page) moveKey(k tea.KeyPressMsg, v mover) bool {
 }
 
 func (p *page) traceKey(k tea.KeyPressMsg) tea.Cmd {
-	keys, v := p.env.keys, p.columns.trace
+	keys, v := p.env.keys, p.columns.traced()
 	switch {
+	case key.Matches(k, keys.Down, keys.HalfDown, keys.PageDown, keys.TurnAfter) && p.meetTrace():
+	case key.Matches(k, keys.Bottom) && v.Past():
+		p.columns.pastTrace = nil
+		p.columns.trace.Bottom()
 	case p.moveKey(k, v):
 	case key.Matches(k, keys.Open):
 		if text := v.JSON(); text != "" {
@@ -94,20 +99,26 @@ func (p *page) traceKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Fold):
 		v.Fold()
 	case key.Matches(k, keys.TurnBefore):
-		v.TurnBefore()
+		if !v.TurnBefore() {
+			v.Top()
+		}
 	case key.Matches(k, keys.TurnAfter):
 		v.TurnAfter()
+	case key.Matches(k, keys.TraceOf):
+		return p.chatOf()
+	case key.Matches(k, keys.Filter):
+		return p.askFilter()
 	case key.Matches(k, keys.StopCall):
 		return p.stopCall()
 	}
-	p.columns.point(paneTrace)
-	return nil
+	return p.traceMore()
 }
 
 // chatKey takes a key of the chat: j and k go from block to block, the others scroll.
 func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
-	keys, v := p.env.keys, p.columns.chat
+	keys, v := p.env.keys, p.columns.seen()
 	switch {
+	case key.Matches(k, keys.Down, keys.HalfDown, keys.PageDown) && p.meetEnd():
 	case key.Matches(k, keys.Up):
 		v.SelectPrev()
 	case key.Matches(k, keys.Down):
@@ -123,8 +134,9 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Top):
 		v.Home()
 	case key.Matches(k, keys.Bottom):
-		v.Deselect()
-		v.End()
+		p.leavePast()
+		p.columns.chat.Deselect()
+		p.columns.chat.End()
 	case key.Matches(k, keys.Open), key.Matches(k, keys.Toggle), key.Matches(k, keys.Unfold), key.Matches(k, keys.Fold):
 		if !p.openBlock(k) {
 			return p.tell(theme.Text, p.T("j and k choose a call, a thought or a fold to open"))
@@ -136,26 +148,30 @@ func (p *page) chatKey(k tea.KeyPressMsg) tea.Cmd {
 		}
 		return cmd
 	case key.Matches(k, keys.TurnBefore):
-		v.JumpTurn(-1)
+		return p.jumpTurn(-1)
 	case key.Matches(k, keys.TurnAfter):
-		v.JumpTurn(1)
+		return p.jumpTurn(1)
+	case key.Matches(k, keys.Several):
+		if v.SelectMore() {
+			return p.tell(theme.Text, p.T("j and k take in more; y copies, Esc ends it"))
+		}
 	case key.Matches(k, keys.TraceOf):
 		return p.traceOf()
 	case key.Matches(k, keys.EditInput):
 		return p.editInput(false)
 	case key.Matches(k, keys.Find):
-		return p.show(dialog.NewPrompt(kindFind, p.T("FIND"), p.T("in the chat, as far as it is loaded"), p.sought, p.env.dkeys), "")
+		return p.askFind()
 	case key.Matches(k, keys.FindNext):
-		return p.find(1)
+		return p.found(1)
 	case key.Matches(k, keys.FindBefore):
-		return p.find(-1)
+		return p.found(-1)
 	}
-	return p.readOlder()
+	return p.readMore()
 }
 
 // openBlock opens or closes the selected block of the chat.
 func (p *page) openBlock(k tea.KeyPressMsg) bool {
-	switch v := p.columns.chat; {
+	switch v := p.columns.seen(); {
 	case key.Matches(k, p.env.keys.Unfold):
 		return v.Open(true)
 	case key.Matches(k, p.env.keys.Fold):
@@ -163,39 +179,6 @@ func (p *page) openBlock(k tea.KeyPressMsg) bool {
 	default:
 		return v.Toggle()
 	}
-}
-
-// traceOf goes to the turn in the trace that is selected, or seen at the top of the chat.
-func (p *page) traceOf() tea.Cmd {
-	turn := p.columns.chat.TurnAt(0)
-	if at, ok := p.columns.chat.Selected(); ok {
-		turn = at.Turn
-	}
-	if !p.columns.trace.SelectTurn(turn) {
-		return p.tell(theme.Text, p.T("the trace does not hold that turn any more"))
-	}
-	p.env.panes.show(paneTrace, p.lay.w)
-	p.focusOn(paneTrace)
-	return nil
-}
-
-// find goes to the next block that holds what was sought.
-func (p *page) find(dir int) tea.Cmd {
-	switch {
-	case p.sought == "":
-		return p.tell(theme.Text, p.T("/ asks what to find"))
-	case !p.columns.chat.Find(p.sought, dir):
-		return p.tell(theme.Text, p.T("not found: %s", p.sought))
-	}
-	return nil
-}
-
-// readOlder reads older messages when the oldest one is in view.
-func (p *page) readOlder() tea.Cmd {
-	if n, ok := p.columns.wantsOlder(); ok {
-		return p.env.older(p.id, n)
-	}
-	return nil
 }
 
 // todoMover gives the sidebar half pages.
@@ -227,10 +210,15 @@ func (p *page) todoKey(k tea.KeyPressMsg) tea.Cmd {
 func (p *page) scroll(which pane, lines int) tea.Cmd {
 	switch which {
 	case paneChat:
-		p.columns.chat.ScrollRows(lines)
-		return p.readOlder()
+		if lines < 0 || !p.meetEnd() {
+			p.columns.seen().ScrollRows(lines)
+		}
+		return p.readMore()
 	case paneTrace:
-		p.columns.trace.Scroll(lines)
+		if lines < 0 || !p.meetTrace() {
+			p.columns.traced().Scroll(lines)
+		}
+		return p.traceMore()
 	case paneTodos:
 		p.columns.side.Scroll(lines)
 	}
@@ -238,7 +226,7 @@ func (p *page) scroll(which pane, lines int) tea.Cmd {
 }
 
 // deselect takes the selection in a pane away.
-func (p *page) deselect() { p.columns.chat.Deselect() }
+func (p *page) deselect() { p.columns.seen().Deselect() }
 
 // todoID gives the n-th todo, counted from 1.
 func (p *page) todoID(n int) (string, bool) {
@@ -250,14 +238,4 @@ func (p *page) todoID(n int) (string, bool) {
 
 func (p *page) copyAnswer() tea.Cmd { return p.copyText(p.columns.chat.CopyAnswer()) }
 
-func (p *page) copyCode() tea.Cmd { return p.copyText(p.columns.chat.CopyCode()) }
-
-// copyText puts a text on the clipboard through the terminal, and says how much it was.
-func (p *page) copyText(text string) tea.Cmd {
-	if text == "" {
-		return p.tell(theme.Text, p.T("there is nothing to copy yet"))
-	}
-	n := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
-	what := p.env.style.N(n, "copied %d line", "copied %d lines", n)
-	return tea.Batch(tea.SetClipboard(text), p.tell(theme.Text, what))
-}
+func (p *page) copyCode() tea.Cmd { return p.copyText(p.columns.seen().CopyCode()) }

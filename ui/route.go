@@ -115,6 +115,14 @@ func (m *Model) escape() tea.Cmd {
 		_, cmd := p.unchoose()
 		return cmd
 	case "back":
+		if p.seek.on {
+			p.endSeek()
+			return nil
+		}
+		if p.focus == paneChat && p.columns.seen().Several() {
+			p.deselect()
+			return nil
+		}
 		p.try = -1
 		p.leaveQuestion()
 		p.deselect()
@@ -154,6 +162,8 @@ func (m *Model) escapeDoes() words.Text {
 		return "cancel"
 	case m.offered():
 		return "hide"
+	case p.seek.on:
+		return "back"
 	}
 	return ""
 }
@@ -232,10 +242,15 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	switch at := p.lay.at(e.X, e.Y); at {
 	case paneChat:
 		p.focusOn(at)
-		p.columns.chat.Click(e.Y - p.lay.chat.y)
+		p.columns.seen().Click(e.Y - p.lay.chat.y)
+		p.dragging, p.dragged = true, false
+	case paneTrace:
+		p.focusOn(at)
+		p.columns.traced().Click(e.Y - p.lay.trace.y)
+		return p.traceMore()
 	case paneInput:
 		p.leaveQuestion()
-	case paneTrace, paneTodos:
+	case paneTodos:
 		p.focusOn(at)
 	case paneQuestion:
 		if p.question() != noQuestion {

@@ -21,7 +21,7 @@ func plays() map[string]func(s *stage) {
 		"start": playStart, "work": playWork, "chinese": playChinese, "markdown": playMarkdown, "states": playStates, "waits": playWaits,
 		"asked": playAsked, "asked_chinese": playAskedChinese, "lists": playLists, "ends": playEnds, "panes": playPanes, "others": playOthers,
 		"fold": playFold, "fold_asked": playFoldAsked,
-		"files": playFiles,
+		"files": playFiles, "finding": playFinding,
 	}
 }
 
@@ -411,4 +411,40 @@ func playFoldAsked(s *stage) {
 	s.shot(p.driver, "fold_asked")
 	p.press("esc")
 	p.leave()
+}
+
+// playFinding shows searches, their hits in what is not loaded, the trace's filter, and several blocks that are selected.
+func playFinding(s *stage) {
+	d := s.driver(func(o *Options, f *fake) {
+		f.long("s", 300, 60).row.Title = "部署计划 deploy plan"
+		f.session("s").msgs[1].Content = "The 部署窗口 is Friday 👨‍👩‍👧, cafe\u0301 or not."
+		other := f.long("other", 2, 0)
+		other.row.Title = "费用 costs"
+		other.msgs[0].Content = "部署窗口：星期五？"
+		f.starred["other"] = true
+		o.Session = "s"
+	})
+	d.press("ctrl+x", "g")
+	d.typed("部署 窗口")
+	d.pass(seekAfter * 2)
+	s.shot(d, "dialog_search")
+	d.press("esc")
+	d.m.page().seekFor("部署窗口", 2)
+	d.send(placesMsg{id: "s", gen: d.m.page().seek.gen, places: runtime.Places{Ns: []int64{2, 199, 399, 599}, All: 4}})
+	d.short()
+	s.shot(d, "found")
+	d.press("V", "j")
+	s.shot(d, "several")
+	d.press("esc", "esc")
+	d.m.env.panes.show(paneTrace, s.w)
+	d.m.page().focusOn(paneTrace)
+	d.press("f")
+	d.typed("error 错误")
+	s.shot(d, "dialog_filter")
+	for range 3 {
+		d.press("backspace")
+	}
+	d.press("enter")
+	d.short()
+	s.shot(d, "filtered")
 }

@@ -62,6 +62,8 @@ func (p *page) send(text string) tea.Cmd {
 		p.sending.draft = p.history.leave()
 	}
 	p.complete.close(p.edit.Text())
+	p.dropSeek()
+	p.leavePast()
 	p.columns.chat.End()
 	return p.env.submit(p.id, text, maps.Clone(p.files.known))
 }

@@ -61,8 +61,11 @@ func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working 
 	titles, first, last := b.fit(s, room, gap, tabs, active, &right)
 	b.hits = b.hits[:0]
 	if first > 0 {
-		left = append(left, line.Say(theme.Faint, s.Theme.Glyphs.Cut+" "))
-		at += 2
+		spans := append(hiddenSpans(s, tabs[:first]), line.Say(theme.Text, " "))
+		n := s.Width(spans...)
+		left = append(left, spans...)
+		b.hits = append(b.hits, tabHit{at, at + n, nextHidden(tabs, first-1, -1)})
+		at += n
 	}
 	for i := first; i < last; i++ {
 		spans := tabSpans(s, i, titles[i], tabs[i].mark, i == active)
@@ -72,7 +75,9 @@ func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working 
 		at += n + gap
 	}
 	if last < len(tabs) {
-		left = append(left, line.Say(theme.Faint, s.Theme.Glyphs.Cut))
+		spans := hiddenSpans(s, tabs[last:])
+		left = append(left, spans...)
+		b.hits = append(b.hits, tabHit{at, at + s.Width(spans...), nextHidden(tabs, last, 1)})
 	} else if wide {
 		b.hits = append(b.hits, tabHit{at, at + 2, -1})
 		left = append(left, line.Say(theme.Faint, " +"))
@@ -129,7 +134,7 @@ func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, r
 	size(leastTitle)
 	first, last = active, min(active+1, len(tabs))
 	width := func() int {
-		n := 4 // the two signs that something was cut
+		n := 7 // the two signs that something was cut, with what hides there
 		for i := first; i < last; i++ {
 			n += s.Width(tabSpans(s, i, titles[i], tabs[i].mark, i == active)...) + gap
 		}
@@ -160,7 +165,11 @@ func tabSpans(s line.Style, i int, title string, mark tabMark, active bool) []li
 	if active {
 		role, here = theme.Strong, s.Theme.Glyphs.Here
 	}
-	spans := []line.Span{line.Say(theme.Accent, here), line.Weight(role, active, strconv.Itoa(i+1)+" "+title)}
+	return append([]line.Span{line.Say(theme.Accent, here), line.Weight(role, active, strconv.Itoa(i+1)+" "+title)}, markSpans(s, mark)...)
+}
+
+// markSpans is the sign of a mark behind a blank; none for no mark.
+func markSpans(s line.Style, mark tabMark) (spans []line.Span) {
 	g := s.Theme.Glyphs
 	switch mark {
 	case markRunning:
@@ -173,6 +182,33 @@ func tabSpans(s line.Style, i int, title string, mark tabMark, active bool) []li
 		spans = append(spans, line.Say(theme.Error, " "+g.Failed))
 	}
 	return spans
+}
+
+// urgency orders marks by how much they want to be seen.
+func urgency(m tabMark) int {
+	return map[tabMark]int{markRunning: 1, markDone: 2, markFailed: 3, markNeedsYou: 4}[m]
+}
+
+// hiddenSpans stands for tabs that have no room: that there are some, and the most urgent of their marks.
+func hiddenSpans(s line.Style, tabs []tabLabel) []line.Span {
+	most := markNone
+	for _, t := range tabs {
+		if urgency(t.mark) > urgency(most) {
+			most = t.mark
+		}
+	}
+	return append([]line.Span{line.Say(theme.Faint, s.Theme.Glyphs.Cut)}, markSpans(s, most)...)
+}
+
+// nextHidden is the most urgent of the tabs from one on in a direction, the nearest of those.
+func nextHidden(tabs []tabLabel, from, d int) int {
+	best := from
+	for i := from; i >= 0 && i < len(tabs); i += d {
+		if urgency(tabs[i].mark) > urgency(tabs[best].mark) {
+			best = i
+		}
+	}
+	return best
 }
 
 // at gives the tab under a column: its index, -1 for the sign of a new tab; ok is false beside them.

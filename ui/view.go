@@ -86,7 +86,11 @@ func (m *Model) drawTabs() {
 	labels := make([]tabLabel, len(m.pages))
 	working := false
 	for i, p := range m.pages {
-		labels[i] = tabLabel{p.name(), p.mark()}
+		name := p.name()
+		if m.env.starred[p.id] {
+			name = m.env.style.Theme.Glyphs.Star + " " + name
+		}
+		labels[i] = tabLabel{name, p.mark()}
 		working = working || p.busy() && !p.standing()
 	}
 	right := []string{m.env.style.Text(m.page().modelWord())}
@@ -136,7 +140,11 @@ func (m *Model) statusRow() string {
 	case p.run.active && p.run.retry != nil:
 		facts.wait = p.run.retryTexts(s, m.env.now)
 	}
-	return statusRow(s, m.w, p.said, facts, m.hints())
+	said := p.said
+	if word := p.seekWord(); word != "" && said.text == "" {
+		said.text, said.role = word, theme.Text
+	}
+	return statusRow(s, m.w, said, facts, m.hints())
 }
 
 // chordRows lists the letters of Ctrl+X above the input where the status line has no room for them.
@@ -186,9 +194,15 @@ func (m *Model) hints() []string {
 	case asked && !p.ask.byUser:
 		first = s.T("a letter, then Enter answers")
 	}
+	if p.seek.on {
+		first = s.T("n after  N before")
+	}
 	hints := []string{first, s.T("Ctrl+P commands"), s.T("? help")}
 	if m.w < middleWidth {
 		hints = []string{s.T("Ctrl+P commands"), s.T("Ctrl+X T trace"), s.T("? help")}
+		if p.seek.on {
+			hints = []string{first}
+		}
 	}
 	if does := m.escapeDoes(); does != "" {
 		hints = append(hints, s.T("Esc %s", s.T(does)))
@@ -267,13 +281,13 @@ func (p *page) chatRows(r rect) []string {
 	case p.empty():
 		return p.emptyRows(r.w, r.h)
 	}
-	p.columns.chat.SetSize(r.w, r.h)
-	return p.columns.chat.Rows()
+	p.columns.seen().SetSize(r.w, r.h)
+	return p.columns.seen().Rows()
 }
 
 func (p *page) traceRows(r rect) []string {
-	p.columns.trace.SetSize(r.w, r.h)
-	return p.columns.trace.Rows()
+	p.columns.traced().SetSize(r.w, r.h)
+	return p.columns.traced().Rows()
 }
 
 func (p *page) todoRows(r rect) []string {

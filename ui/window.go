@@ -33,6 +33,7 @@ func (m *Model) restore(msg tabsMsg) tea.Cmd {
 	if len(ids) == 0 {
 		return tea.Batch(append(cmds, m.env.newTab(nil, ""))...)
 	}
+	m.env.panes = decodePanes(msg.tabs.Panes)
 	m.pages = nil
 	for i, id := range ids {
 		p := newPage(m.env, id)
@@ -161,6 +162,7 @@ func (m *Model) closeTab(p *page, how ending) tea.Cmd {
 	if p.busy() && p.held == 0 && how == endWait {
 		m.quit.background[p.id] = true
 	}
+	m.noteClosed(p)
 	give := m.env.closeSession(p.id, how, p.last())
 	if p.held != 0 || !p.loaded {
 		give = nil

@@ -29,6 +29,11 @@ type block interface {
 	marked(on bool)
 	setDim(on bool)
 	dimmed() bool
+	// number is that of the message that it shows, resultNumber that of a call's result; 0 when it is not known.
+	number() int64
+	resultNumber() int64
+	// pick tells whether it is one of several that are selected.
+	pick(on bool)
 }
 
 // common is what all blocks have.
@@ -37,13 +42,24 @@ type common struct {
 	version uint64
 	at      Ref
 	mark    bool // the trace's selection points here
+	picked  bool // it is one of several that are selected
+	n       int64
 	view    *View
 }
 
-func (c *common) Version() uint64 { return c.version }
-func (c *common) touch()          { c.version++ }
-func (c *common) ref() Ref        { return c.at }
-func (c *common) dimmed() bool    { return c.look == c.view.dim }
+func (c *common) Version() uint64     { return c.version }
+func (c *common) touch()              { c.version++ }
+func (c *common) ref() Ref            { return c.at }
+func (c *common) number() int64       { return c.n }
+func (c *common) resultNumber() int64 { return 0 }
+
+func (c *common) pick(on bool) {
+	if c.picked != on {
+		c.picked = on
+		c.touch()
+	}
+}
+func (c *common) dimmed() bool { return c.look == c.view.dim }
 
 // setDim tells whether the block is out of the window.
 func (c *common) setDim(on bool) {
@@ -79,6 +95,8 @@ func margins(w int) (left, right int) {
 func (c *common) lead(selected bool, row int) (sign string, ok bool) {
 	switch {
 	case selected && row == 0 && c.view.focused:
+		return c.view.look.paint(theme.Accent, false, c.look.th.Glyphs.Here), true
+	case c.picked:
 		return c.view.look.paint(theme.Accent, false, c.look.th.Glyphs.Here), true
 	case c.mark:
 		return c.view.look.paint(theme.Accent, false, c.look.th.Glyphs.Edge), true

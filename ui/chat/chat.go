@@ -9,6 +9,7 @@ package chat
 import (
 	"time"
 
+	"vitrine/runtime/find"
 	"vitrine/ui/list"
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
@@ -49,6 +50,10 @@ type View struct {
 	dim       *look // of what left the window
 	focused   bool
 	mark      Ref
+	query     find.Query // shown where it stands
+	anchor    int        // the other end of a selection of several blocks, -1: there is none
+	stretch   bool       // a part of a session that is not its end
+	last, end int64      // the last message of a stretch, and of its session
 
 	rows     []string
 	base     []string // the list's rows that rows were made of
@@ -74,6 +79,7 @@ func (v *View) clear() {
 	v.list.Clear()
 	v.turn, v.firstTurn, v.oldest, v.tail = 0, 0, 0, 0
 	v.run, v.retry, v.queued, v.mark = run{}, nil, nil, Ref{}
+	v.anchor, v.stretch, v.last, v.end = -1, false, 0, 0
 	v.folds = newFolds()
 	v.calls, v.orphans = map[string]*toolBlock{}, map[string]*toolBlock{}
 }
@@ -168,6 +174,7 @@ func (v *View) Rows() []string {
 			rows[y] = blank
 		}
 	}
+	v.highlight(rows)
 	if n := v.look.m.Width(note); note != "" && v.h > 0 && n < v.w {
 		row := v.look.m.Cut(rows[v.h-1], v.w-n, "")
 		fill := v.look.paint(theme.Text, false, paint.Spaces(v.w-n-v.look.m.Width(row)))
@@ -183,12 +190,15 @@ func same(a, b []string) bool {
 
 // indicator says what is below the screen.
 func (v *View) indicator() string {
-	if v.list.Following() {
+	if v.list.Following() && !v.stretch {
 		return ""
 	}
 	sign := " " + v.look.th.Glyphs.Open + " "
-	if n := v.list.New(); n > 0 {
+	if n := v.list.New(); n > 0 && !v.stretch {
 		return sign + v.look.th.N(n, "%d new", "%d new##messages", n) + " "
+	}
+	if v.stretch {
+		return sign + v.look.th.T("G: the newest") + " "
 	}
 	n := v.list.PagesUp()
 	return sign + v.look.th.N(n, "%d page below", "%d pages below", n) + " "

@@ -483,6 +483,25 @@ func TestHanScroll(t *testing.T) { // B026
 	if !strings.Contains(screen(v), strings.Repeat("汉", 15)+"\n") {
 		t.Errorf("Home:\n%s", screen(v))
 	}
+	v.SetSize(33, 20)
+	var rows []int
+	for _, l := range strings.Split(screen(v), "\n") {
+		if n := strings.Count(l, "汉") + strings.Count(l, "尾"); n > 0 {
+			rows = append(rows, n)
+		}
+	}
+	if d := cmp.Diff([]int{15, 15, 15, 15, 15, 15, 10}, rows); d != "" {
+		t.Errorf("rows (-want +got):\n%s", d)
+	}
+	// A closing mark takes the character before it along to its row.
+	f.send(trace.RunEndData{State: "succeeded"})
+	f.start(2, "x")
+	f.send(trace.AnswerData{Text: strings.Repeat("汉", 15) + "。" + strings.Repeat("字", 14) + "，完"})
+	for _, l := range strings.Split(screen(v), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(l), "。") || strings.HasPrefix(strings.TrimSpace(l), "，") {
+			t.Errorf("a row begins with a closing mark: %q", l)
+		}
+	}
 }
 
 func stored() runtime.Snapshot {

@@ -17,7 +17,7 @@ import (
 // tell what messages do not: how long things took, and how turns ended. None is needed.
 func (v *View) Load(s runtime.Snapshot, events []trace.Event) {
 	live := v.folds.live
-	v.clear()
+	v.clear() // the query stays
 	v.rows = nil
 	v.loadFolds(s, events)
 	f := v.facts(events)
@@ -104,6 +104,10 @@ func (v *View) Prepend(rows []runtime.MessageRow) {
 	v.oldest = rows[0].N
 	v.list.Prepend(items(b.out)...)
 	v.redim()
+	if v.anchor >= 0 {
+		v.anchor += len(b.out)
+	}
+	v.shorten()
 }
 
 // facts are what events say of runs.
@@ -188,6 +192,7 @@ func (b *builder) message(m runtime.MessageRow) {
 		}
 		if strings.TrimSpace(m.Content) != "" {
 			t := &textBlock{common: v.common(b.ref(m)), fixed: m.Fixed, answer: len(m.ToolCalls) == 0}
+			t.n = m.N
 			t.md.Append(m.Content)
 			t.md.Finish()
 			b.add(t)
@@ -213,6 +218,7 @@ func (b *builder) call(m runtime.MessageRow, c llm.ToolCall) {
 	at := b.ref(m)
 	at.Call = b.facts.calls[key]
 	t := b.view.toolBlock(at, c.Name, []byte(c.Arguments))
+	t.n = m.N
 	if b.byCall == nil {
 		b.byCall = map[string]*toolBlock{}
 	}
@@ -236,6 +242,7 @@ func (b *builder) result(m runtime.MessageRow) {
 		b.view.orphans[key] = t
 		b.add(t)
 	}
+	t.resultN = m.N
 	t.ran(runtime.EditedArguments(m.Content))
 	if d, ok := b.facts.results[key]; ok {
 		finishTool(t, d)

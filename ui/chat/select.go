@@ -35,10 +35,56 @@ func (v *View) selectBy(step int) bool {
 	for i += step; i >= 0 && i < v.list.Len(); i += step {
 		if v.selectable(i) {
 			v.list.Select(i)
+			v.pick()
 			return true
 		}
 	}
 	return v.list.Selected() >= 0
+}
+
+// SelectMore begins a selection of several blocks at the one that is selected, or ends it; what moves the selection then takes in
+// what lies between. It tells whether one is on.
+func (v *View) SelectMore() bool {
+	if v.anchor >= 0 || v.list.Selected() < 0 && !v.SelectPrev() {
+		v.anchor = -1
+	} else {
+		v.anchor = v.list.Selected()
+	}
+	v.pick()
+	return v.anchor >= 0
+}
+
+// Several says that a selection of several blocks is on.
+func (v *View) Several() bool { return v.anchor >= 0 }
+
+// SelectTo takes in all blocks up to the one on a row of the screen.
+func (v *View) SelectTo(y int) {
+	i, _, ok := v.list.At(y)
+	if !ok || !v.selectable(i) || v.list.Selected() < 0 {
+		return
+	}
+	if v.anchor < 0 && i != v.list.Selected() {
+		v.anchor = v.list.Selected()
+	}
+	v.list.Mark(i)
+	v.pick()
+}
+
+// pick marks the blocks between the two ends of the selection.
+func (v *View) pick() {
+	from, to := v.picked()
+	for i := range v.list.Len() {
+		v.block(i).pick(v.anchor >= 0 && i >= from && i <= to)
+	}
+}
+
+// picked gives the ends of the selection.
+func (v *View) picked() (from, to int) {
+	at := v.list.Selected()
+	if v.anchor < 0 || at < 0 {
+		return at, at
+	}
+	return min(v.anchor, at), max(v.anchor, at)
 }
 
 func (v *View) selectable(i int) bool {
@@ -53,6 +99,10 @@ func (v *View) selectable(i int) bool {
 
 // Deselect takes the selection away; it tells whether there was one.
 func (v *View) Deselect() bool {
+	if v.anchor >= 0 {
+		v.anchor = -1
+		v.pick()
+	}
 	if v.list.Selected() < 0 {
 		return false
 	}
@@ -101,6 +151,9 @@ func (v *View) Click(y int) bool {
 	i, _, ok := v.list.At(y)
 	if !ok || !v.selectable(i) {
 		return false
+	}
+	if v.anchor >= 0 {
+		v.Deselect()
 	}
 	if v.list.Selected() == i {
 		return v.Toggle()
@@ -245,12 +298,19 @@ func lastCode(s *markdown.Stream) (string, bool) {
 	return "", false
 }
 
-// CopySelected gives the source of the selected block; empty when none is selected.
+// CopySelected gives the source of the selected blocks; empty when none is selected.
 func (v *View) CopySelected() string {
-	if i := v.list.Selected(); i >= 0 {
-		return v.block(i).source()
+	from, to := v.picked()
+	if from < 0 {
+		return ""
 	}
-	return ""
+	var parts []string
+	for i := from; i <= min(to, v.list.Len()-1); i++ {
+		if v.selectable(i) {
+			parts = append(parts, strings.TrimRight(v.block(i).source(), "\n"))
+		}
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 // UserMessage gives the number of the selected input, for editing it in a new tab; with newest of the newest one when nothing is

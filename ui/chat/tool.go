@@ -35,7 +35,10 @@ type toolBlock struct {
 	started  time.Time
 	took     time.Duration // negative: unknown
 	open     bool
+	resultN  int64 // of the message with its result
 }
+
+func (b *toolBlock) resultNumber() int64 { return b.resultN }
 
 func (b *toolBlock) Estimate(int) int { return 1 }
 func (b *toolBlock) toggle()          { b.open = !b.open; b.touch() }
@@ -85,7 +88,20 @@ func sameArgs(a, b json.RawMessage) bool {
 }
 
 func (b *toolBlock) source() string {
-	return strings.TrimSpace(b.name + " " + string(b.args) + "\n" + string(b.result))
+	return strings.TrimSpace(b.name + " " + string(b.args) + "\n" + plainResult(b.result))
+}
+
+// plainResult is a result as text: what it holds when that is a text, else its JSON.
+func plainResult(raw json.RawMessage) string {
+	var r struct {
+		OK   bool            `json:"ok"`
+		Data json.RawMessage `json:"data"`
+	}
+	var text string
+	if json.Unmarshal(raw, &r) != nil || !r.OK || json.Unmarshal(r.Data, &text) != nil || len(r.Data) == 0 || r.Data[0] != '"' {
+		return string(raw)
+	}
+	return paint.CleanSource(text)
 }
 
 // sign is the glyph of the call's state and its colour.

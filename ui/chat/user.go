@@ -24,13 +24,13 @@ type userBlock struct {
 	brief string // what of it is shown while it is not open
 	more  int    // lines that are not
 	files []attach.File
-	n     int64
 	open  bool
 }
 
 func (v *View) userBlock(turn int, n int64, content string) *userBlock {
 	text, files := attach.Split(content)
-	b := &userBlock{common: v.common(Ref{Turn: turn}), n: n, files: files, text: strings.Trim(paint.CleanSource(text), "\n")}
+	b := &userBlock{common: v.common(Ref{Turn: turn}), files: files, text: strings.Trim(paint.CleanSource(text), "\n")}
+	b.n = n
 	b.brief, b.more = beginning(b.text)
 	return b
 }

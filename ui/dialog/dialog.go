@@ -58,6 +58,9 @@ const (
 	ActOpen   Act = "open"
 	ActRename Act = "rename"
 	ActDelete Act = "delete"
+	ActStar   Act = "star"
+	// ActSearch looks for what was typed elsewhere: the ID is that.
+	ActSearch Act = "search"
 )
 
 // Entered is a line of text.

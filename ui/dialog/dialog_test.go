@@ -74,7 +74,7 @@ func TestPicker(t *testing.T) {
 ❯deploy rehearsal    12 turns  ? needs you  2 h
  部署 deploys        31 turns  in pid 4711  3 w
 
- Enter open   Ctrl+R rename   Ctrl+D delete   Esc close
+ Ctrl+R rename   Ctrl+T star   Ctrl+F search   Ctrl+D delete
 `
 	w, h := p.Size(style, 56, 20)
 	if w != 56 || h != 6 {
@@ -84,7 +84,7 @@ func TestPicker(t *testing.T) {
 	for _, r := range p.Rows(style, 48, 6) {
 		got.WriteString(strings.TrimRight(ansi.Strip(r), " ") + "\n")
 	}
-	want = strings.Replace(want, " Enter open   Ctrl+R rename   Ctrl+D delete   Esc close", " Ctrl+R rename   Ctrl+D delete   Esc", 1)
+	want = strings.Replace(want, " Ctrl+R rename   Ctrl+T star   Ctrl+F search   Ctrl+D delete", " Ctrl+R name Ctrl+T star Ctrl+F search", 1)
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -158,7 +158,7 @@ func TestPickerRanks(t *testing.T) {
 // In 40 columns the hint is whole.
 func TestPickerHintFits(t *testing.T) {
 	p := dialog.NewPicker("sessions", "SESSIONS", "none", sessions(), true, dialog.DefaultKeys())
-	if s := plain(p, 40, 10); !strings.Contains(s, " Ctrl+R rename   Ctrl+D delete   Esc\n") {
+	if s := plain(p, 40, 10); !strings.Contains(s, " Ctrl+R name Ctrl+T star Ctrl+F search\n") {
 		t.Error(s)
 	}
 }
@@ -167,7 +167,7 @@ func TestPickerHintFits(t *testing.T) {
 func TestPickerOfOne(t *testing.T) {
 	p := dialog.NewPicker("sessions", "SESSIONS", "none", sessions()[:1], true, dialog.DefaultKeys())
 	w, h := p.Size(style, 40, 10)
-	if s := plain(p, w, h); !strings.Contains(s, "deploy plan") || !strings.Contains(s, "Ctrl+D delete   Esc") {
+	if s := plain(p, w, h); !strings.Contains(s, "deploy plan") || !strings.Contains(s, "Ctrl+T star") {
 		t.Error(s)
 	}
 }

@@ -15,7 +15,7 @@ import (
 type Keys struct {
 	Up, Down, PageUp, PageDown, Top, Bottom key.Binding
 	Accept, Close, Rename, Delete, Copy     key.Binding
-	NewLine, Outside                        key.Binding
+	NewLine, Outside, Star, Search          key.Binding
 	Edit                                    input.Keys
 }
 
@@ -35,6 +35,8 @@ func DefaultKeys() Keys {
 		Close:    bind("Esc", "close", "esc"),
 		Rename:   bind("Ctrl+R", "rename", "ctrl+r"),
 		Delete:   bind("Ctrl+D", "delete", "ctrl+d"),
+		Star:     bind("Ctrl+T", "star", "ctrl+t"),
+		Search:   bind("Ctrl+F", "search all sessions", "ctrl+f"),
 		Copy:     bind("y", "copy all", "y"),
 		NewLine:  bind("Ctrl+J", "new line", "ctrl+j", "shift+enter", "alt+enter"),
 		Outside:  bind("Ctrl+G", "open $EDITOR", "ctrl+g"),

@@ -135,6 +135,10 @@ func (p *Picker) Key(k tea.KeyPressMsg) Result {
 		return p.pick(ActOpen)
 	case p.manage && key.Matches(k, p.keys.Rename):
 		return p.pick(ActRename)
+	case p.manage && key.Matches(k, p.keys.Star):
+		return p.pick(ActStar)
+	case p.manage && key.Matches(k, p.keys.Search):
+		return Picked{p.kind, p.field.edit.Text(), ActSearch}
 	case p.manage && key.Matches(k, p.keys.Delete):
 		return p.pick(ActDelete)
 	case !p.manage && key.Matches(k, p.keys.Rename): // the key that searches in shells goes on to the next
@@ -214,9 +218,9 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 		rows = append(rows, s.Blank(theme.OnRaised, w))
 	}
 	if hinted {
-		hint := " " + s.T("Enter open   Ctrl+R rename   Ctrl+D delete   Esc close")
+		hint := " " + s.T("Ctrl+R rename   Ctrl+T star   Ctrl+F search   Ctrl+D delete")
 		if s.Metrics.Width(hint) > w {
-			hint = " " + s.T("Ctrl+R rename   Ctrl+D delete   Esc")
+			hint = " " + s.T("Ctrl+R name Ctrl+T star Ctrl+F search")
 		}
 		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, hint)}))
 	}

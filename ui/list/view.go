@@ -284,3 +284,54 @@ func (l *List) Visible() (first, last int, ok bool) {
 	}
 	return first, last, ok
 }
+
+// ShowRow brings a row of a block on the screen, with some of what stands before it, unless it is there.
+func (l *List) ShowRow(i, row int) {
+	if i < 0 || i >= len(l.entries) || l.h == 0 {
+		return
+	}
+	l.now()
+	for _, p := range l.placed {
+		if p.item == i && p.row == row {
+			return
+		}
+	}
+	l.topItem, l.topRow, l.follow, l.dirty = i, row, false, true
+	l.up(l.h / 3)
+	l.settle()
+}
+
+// RowsOf gives the rows of a block.
+func (l *List) RowsOf(i int) []string { return l.render(i) }
+
+// Top is the first row on the screen.
+func (l *List) Top() (item, row int) {
+	l.now()
+	return l.topItem, l.topRow
+}
+
+// SetTop puts a row at the top of the screen, as far as there are rows to fill it.
+func (l *List) SetTop(item, row int) {
+	l.topItem, l.topRow, l.follow, l.dirty = item, row, false, true
+	l.settle()
+}
+
+// Mark selects a block and leaves the screen where it is.
+func (l *List) Mark(i int) {
+	if i != l.selected {
+		l.selected, l.dirty = min(i, len(l.entries)-1), true
+	}
+}
+
+// Hold keeps what is on the screen where it is when blocks are put behind it.
+func (l *List) Hold() {
+	if l.now(); l.follow {
+		l.follow, l.dirty = false, true
+	}
+}
+
+// AtEnd says that the last row is on the screen.
+func (l *List) AtEnd() bool {
+	l.now()
+	return l.follow || len(l.entries) == 0 || l.below(1) == 0
+}

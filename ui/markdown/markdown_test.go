@@ -155,6 +155,46 @@ func TestWrappedLinks(t *testing.T) {
 	}
 }
 
+// B028: an address that goes over rows is no link at all, or in each of them a link to the whole of it; the full stop behind it is not
+// part of it: in prose, a table and a list.
+func TestB028LongAddress(t *testing.T) {
+	url := "https://example.test/" + strings.Repeat("a-part/", 22) + "abcde"
+	if len(url) != 180 {
+		t.Fatal(len(url))
+	}
+	for name, src := range map[string]string{
+		"prose": "See " + url + ".", "alone": url + ".", "table": "| where | what |\n|---|---|\n| " + url + ". | x |", "list": "- item\n  - " + url + ".", "brackets": "<" + url + ">.",
+	} {
+		for _, w := range []int{80, 400} {
+			s := style(w)
+			links, shown := 0, ""
+			for _, r := range Render(src, s) {
+				text := strings.TrimSpace(ansi.Strip(r))
+				shown += text
+				for _, part := range strings.Split(r, "\x1b]8;")[1:] {
+					_, target, _ := strings.Cut(part, ";")
+					if target, _, _ = strings.Cut(target, "\x1b\\"); target == "" {
+						continue
+					}
+					links++
+					if target != url {
+						t.Errorf("%s at %d links to %q", name, w, target)
+					}
+				}
+			}
+			if flat := strings.ReplaceAll(shown, " ", ""); !strings.Contains(flat, strings.ReplaceAll(url, " ", "")) && name != "table" {
+				t.Errorf("%s at %d does not show the address: %q", name, w, shown)
+			}
+			if w == 80 && links > 0 {
+				t.Errorf("%s: %d links in rows that hold a part of the address", name, links)
+			}
+		}
+	}
+	if rows := Render("go to https://example.test/x.", style(80)); !strings.Contains(rows[0], "\x1b]8;;https://example.test/x\x1b\\") || !strings.Contains(ansi.Strip(rows[0]), "/x.") {
+		t.Errorf("%q", rows[0])
+	}
+}
+
 func pieces() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{
 		"word ", "two words ", "\n", "\n\n", "# ", "## head\n", "- ", "- item\n", "  - nested\n", "1. ", "2) x\n", "> ", ">", "```", "```go\n", "~~~\n", "`", "``", "**", "*", "_", "~~", "[", "](", ")", "]", "http://a.example/b", "[l]: http://x\n", "[l]",

@@ -14,6 +14,7 @@ type Glyphs struct {
 	Stopped    string
 	Pin        string
 	Recording  string
+	Star       string // kept by the user
 	Cut        string // something was cut here
 	Edge       string // between panes, beside the user's words
 	Busy       [10]string
@@ -40,7 +41,7 @@ func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		Mark: [4]string{"⣟⣹", "⣏⣻", "⣏⣽", "⣯⣹"}, MarkStill: "⣏⣹",
 		Here: "❯", Closed: "▸", Open: "▾", Done: "✓", Failed: "✗", Question: "?", Todo: "◦", Stopped: "/",
-		Pin: "⚑", Recording: "◉", Cut: "⋯", Edge: "⡇",
+		Pin: "⚑", Recording: "◉", Star: "✦", Cut: "⋯", Edge: "⡇",
 		Busy: [10]string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}, BusyStill: "⠿",
 		MeterFixed: "⣿", MeterMem: "⣶", MeterWin: "⣤", MeterFree: "⣀",
 		BarWait: "⠒", BarStream: "⠿", BarWork: "⠶", BarDot: "⠂",
@@ -55,7 +56,7 @@ func asciiGlyphs() Glyphs {
 	return Glyphs{
 		Mark: [4]string{"[]", "[]", "[]", "[]"}, MarkStill: "[]",
 		Here: ">", Closed: "+", Open: "-", Done: "v", Failed: "x", Question: "?", Todo: "o", Stopped: "/",
-		Pin: "^", Recording: "@", Cut: "$", Edge: "|",
+		Pin: "^", Recording: "@", Star: "&", Cut: "$", Edge: "|",
 		Busy: [10]string{"*", "*", "*", "*", "*", "*", "*", "*", "*", "*"}, BusyStill: "*",
 		MeterFixed: "#", MeterMem: "=", MeterWin: "-", MeterFree: ".",
 		BarWait: ".", BarStream: "#", BarWork: "=", BarDot: ".",

@@ -77,7 +77,7 @@ func (v *View) Rows() []string {
 		rows = append(rows, v.row(g, scale, v.lines[i], i == at))
 	}
 	if len(v.lines) == 0 {
-		rows = append(rows, v.plain(v.th.T("nothing yet: every step shows here"), theme.Faint))
+		rows = append(rows, v.plain(v.nothing(), theme.Faint))
 	}
 	if d := v.detailHeight(); d > 0 {
 		for len(rows) < v.h-d {
@@ -133,6 +133,10 @@ func (v *View) head(g grid, sc scale) string {
 	turn := ""
 	if sc.root != nil {
 		turn = "  " + v.th.Tell(sc.root.Title)
+	}
+	if v.filter.on() {
+		turn = "  " + v.th.T("%s: %d found", v.m.Safe(paint.CleanLine(v.filter.text)), v.found)
+		g = grid{label: max(v.w-1, 0)}
 	}
 	label := g.label
 	title := " " + v.th.T("TRACE")

@@ -43,6 +43,18 @@ type View struct {
 	follow   bool // the selection goes with what happens
 	offset   int
 
+	// low and high are the first and last seq that were read; past is set for a stretch that is not the end.
+	low, high int64
+	past      bool
+	sought    int  // pages that were read for the filter
+	scrolled  bool // it was moved without the selection since that moved
+	filter    filter
+	found     int
+	halted    struct {
+		run     string
+		unknown []string
+	}
+
 	rows []string
 }
 
@@ -82,14 +94,20 @@ func (v *View) SetFocus(on bool) {
 // Load replaces everything with stored events, in order.
 func (v *View) Load(events []trace.Event) {
 	v.tree = trace.Tree{Keep: keptTurns}
+	v.low, v.high, v.halted.run = 0, 0, ""
 	for _, ev := range events {
 		v.tree.Apply(ev)
+		if v.low == 0 {
+			v.low = ev.Seq
+		}
+		v.high = max(v.high, ev.Seq)
 	}
 	v.changed()
 }
 
 // Halt says that nobody works on a run that has no end; unknown are the rows of calls about whose outcome the user is asked.
 func (v *View) Halt(runID string, unknown ...string) {
+	v.halted.run, v.halted.unknown = runID, unknown
 	v.tree.Halt(runID, unknown...)
 	v.changed()
 }
@@ -99,11 +117,29 @@ func (v *View) Apply(ev trace.Event) {
 	if ev.TS.After(v.now) {
 		v.now = ev.TS
 	}
-	before := v.tree.Version
+	before, first := v.tree.Version, v.first()
 	v.tree.Apply(ev)
+	v.high = max(v.high, ev.Seq)
+	if v.low == 0 {
+		v.low = ev.Seq
+	}
+	if first != nil && v.first() != first { // it was forgotten for a new one
+		v.low, _ = v.first().Seqs()
+	}
+	if ev.RunID == v.halted.run {
+		v.halted.run = "" // somebody works on it again
+	}
 	if v.tree.Version != before {
 		v.changed()
 	}
+}
+
+// first is the oldest turn that is held, nil for none.
+func (v *View) first() *trace.Node {
+	if len(v.tree.Roots) == 0 {
+		return nil
+	}
+	return v.tree.Roots[0]
 }
 
 func (v *View) changed() {
@@ -139,13 +175,20 @@ func (v *View) flatten() {
 		return
 	}
 	v.version = v.tree.Version
-	v.lines = v.lines[:0]
+	v.lines, v.found = v.lines[:0], 0
 	for _, r := range v.tree.Roots {
-		v.add(r, 0)
+		if v.filter.on() {
+			v.sift(r, 0)
+		} else {
+			v.add(r, 0)
+		}
 	}
 	if len(v.lines) == 0 {
 		v.selected = ""
 		return
+	}
+	for n := v.tree.Node(v.selected); !v.follow && v.index() < 0 && n != nil; n = n.Parent {
+		v.selected = n.ID // what it is in was closed
 	}
 	if v.follow || v.index() < 0 {
 		v.selected = v.newest().ID
@@ -234,6 +277,7 @@ func (v *View) JSON() string {
 // Move moves the selection by n rows. At the last row it follows again.
 func (v *View) Move(n int) {
 	v.flatten()
+	v.sought = 0
 	if len(v.lines) == 0 {
 		return
 	}
@@ -243,7 +287,7 @@ func (v *View) Move(n int) {
 
 func (v *View) selectLine(i int) {
 	v.selected = v.lines[i].node.ID
-	v.follow = i == len(v.lines)-1
+	v.follow, v.scrolled = i == len(v.lines)-1 && !v.past, false
 	v.rows = nil
 	room := v.room()
 	v.offset = max(min(v.offset, i), i-room+1)
@@ -261,8 +305,9 @@ func (v *View) Bottom() {
 	if len(v.lines) == 0 {
 		return
 	}
-	v.follow, v.rows = true, nil
+	v.follow, v.rows, v.scrolled = !v.past, nil, false
 	v.selected = v.newest().ID
+	v.reveal()
 }
 
 // Page moves by n screens.
@@ -274,8 +319,10 @@ func (v *View) HalfPage(n int) { v.Move(n * max(1, v.room()/2)) }
 // Scroll moves what is shown by n rows and leaves the selection where it is.
 func (v *View) Scroll(n int) {
 	v.flatten()
+	v.sought = 0
 	v.offset = max(0, min(v.offset+n, len(v.lines)-v.room()))
-	v.follow = v.offset >= len(v.lines)-v.room() && v.index() == len(v.lines)-1
+	v.follow = v.offset >= len(v.lines)-v.room() && v.index() == len(v.lines)-1 && !v.past
+	v.scrolled = true
 	v.rows = nil
 }
 
@@ -323,37 +370,98 @@ func (v *View) set(n *trace.Node, open bool) {
 	v.reveal()
 }
 
-// SelectTurn selects a turn and opens it; false when the pane does not hold it.
-func (v *View) SelectTurn(turn int) bool {
+// SelectRef selects what stands for a tool call, a step's model call or a turn, and opens what it is in; a filter that hides it
+// ends. It is false when the pane does not hold the turn.
+func (v *View) SelectRef(turn, step int, call string) bool {
+	var at *trace.Node
 	for _, r := range v.tree.Roots {
-		if r.Turn != turn || r.Kind != trace.KindRun {
-			continue
+		if r.Turn == turn && r.Kind == trace.KindRun {
+			at = r
 		}
-		v.open[r.ID] = true
-		v.follow = false
-		v.changed()
-		v.flatten()
-		v.selected = r.ID
-		v.reveal()
-		return true
+	}
+	if at == nil {
+		return false
+	}
+	at = within(at, step, call)
+	v.filter = filter{}
+	for n := at; n != nil; n = n.Parent {
+		if n != at || n.Parent == nil {
+			v.open[n.ID] = true
+		}
+	}
+	v.follow, v.scrolled = false, false
+	v.changed()
+	v.flatten()
+	v.selected = at.ID
+	v.reveal()
+	return true
+}
+
+// within is the node of a run that stands for a call, or else for what the model did in a step.
+func within(run *trace.Node, step int, call string) *trace.Node {
+	at := run
+	var walk func(n *trace.Node)
+	walk = func(n *trace.Node) {
+		for _, c := range n.Children {
+			switch {
+			case call != "" && isCall(c, call):
+				at = c
+				return
+			case step > 0 && c.Step == step && (c.Kind == trace.KindStep && at == run || c.Kind == trace.KindModel && call == ""):
+				at = c
+			}
+			walk(c)
+			if call != "" && isCall(at, call) {
+				return
+			}
+		}
+	}
+	walk(run)
+	return at
+}
+
+// isCall says that a node is that of a call's row.
+func isCall(n *trace.Node, call string) bool {
+	if n.Kind != trace.KindTool {
+		return false
+	}
+	for _, e := range n.Events {
+		if d, ok := e.Data.(trace.ToolCallData); ok && d.ID == call {
+			return true
+		}
 	}
 	return false
 }
 
-// TurnBefore and TurnAfter select the neighbouring turn.
-func (v *View) TurnBefore() { v.stepTurn(-1) }
+// TurnBefore and TurnAfter select the neighbouring turn; they tell whether there is one.
+func (v *View) TurnBefore() bool { return v.stepTurn(-1) }
 
 // TurnAfter selects the next turn.
-func (v *View) TurnAfter() { v.stepTurn(1) }
+func (v *View) TurnAfter() bool { return v.stepTurn(1) }
 
-func (v *View) stepTurn(d int) {
+// Click selects the row at y of the pane, and opens or closes it when it was selected before.
+func (v *View) Click(y int) {
+	v.flatten()
+	i := v.offset + y - header
+	if y < header || y >= header+v.room() || i < 0 || i >= len(v.lines) {
+		return
+	}
+	if v.lines[i].node.ID == v.selected {
+		v.Toggle()
+		return
+	}
+	v.selectLine(i)
+}
+
+func (v *View) stepTurn(d int) bool {
 	v.flatten()
 	for i := v.index() + d; i >= 0 && i < len(v.lines); i += d {
 		if v.lines[i].depth == 0 {
 			v.selectLine(i)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // reveal scrolls to the selected row.

@@ -162,7 +162,7 @@ func TestKeys(t *testing.T) {
 	if v.Turn() != 7 {
 		t.Errorf("turn %d", v.Turn())
 	}
-	if v.SelectTurn(5) || !v.SelectTurn(6) || v.Turn() != 6 {
+	if v.SelectRef(5, 0, "") || !v.SelectRef(6, 0, "") || v.Turn() != 6 {
 		t.Error("a turn cannot be selected")
 	}
 	v.Top()

@@ -24,8 +24,6 @@ func dialogTable() map[Text]string {
 		"new line":                                             "换行",
 		"Enter take it   Esc close":                            "Enter 确定   Esc 关闭",
 		"nothing fits; Backspace takes a letter back":                                   "没有匹配项，Backspace 删除一个字",
-		"Enter open   Ctrl+R rename   Ctrl+D delete   Esc close":                        "Enter 打开   Ctrl+R 重命名   Ctrl+D 删除   Esc 关闭",
-		"Ctrl+R rename   Ctrl+D delete   Esc":                                           "Ctrl+R 重命名   Ctrl+D 删除   Esc",
 		"%d-%d of %d   y copy   Esc close":                                              "%d-%d / %d   y 复制   Esc 关闭",
 		"the paste is larger than a text may be (1 MB)":                                 "粘贴内容超过文字上限（1 MB）",
 		"Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc back, the text is kept": "Enter 确定   Ctrl+J 换行   Ctrl+G $EDITOR   Esc 返回，文字保留",
