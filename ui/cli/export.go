@@ -67,7 +67,7 @@ func (c *command) exportSession(ctx context.Context, o *options, id string, f ex
 
 func (c *command) writeSession(ctx context.Context, app *App, info runtime.SessionInfo, f export.Format, w io.Writer) error {
 	out := export.NewWriter(w, f, export.Session{
-		ID: info.ID, Title: info.Title, Model: info.Model, Turns: info.TurnCount, CreatedAt: info.CreatedAt.UTC(), UpdatedAt: info.UpdatedAt.UTC(),
+		ID: info.ID, Title: info.Title, Model: info.Model, Turns: info.TurnCount, CreatedAt: info.CreatedAt.UTC(), UpdatedAt: info.UpdatedAt.UTC(), Lang: c.lang,
 	})
 	if err := c.eachMessage(ctx, app, info.ID, out.Message); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/ui/paint"
+	"vitrine/ui/words"
 )
 
 // Format is what a session is written as.
@@ -53,6 +54,8 @@ type Session struct {
 	Turns     int       `json:"turns"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	// Lang is what a document for people is written in around the messages.
+	Lang words.Lang `json:"-"`
 }
 
 // message is one message in JSON.
@@ -75,11 +78,12 @@ type Writer struct {
 	turn   int
 	count  int
 	err    error
+	lang   words.Lang
 }
 
 // NewWriter begins a session in a format.
 func NewWriter(w io.Writer, f Format, s Session) *Writer {
-	out := &Writer{out: bufio.NewWriter(w), format: f}
+	out := &Writer{out: bufio.NewWriter(w), format: f, lang: s.Lang}
 	s.Title = paint.CleanLine(s.Title)
 	if s.Title == "" {
 		s.Title = s.ID
@@ -90,7 +94,7 @@ func NewWriter(w io.Writer, f Format, s Session) *Writer {
 		out.err = err
 		out.print(`{"session":%s,"messages":[`, escapeHidden(string(head)))
 	case HTML:
-		out.print(htmlHead, escape(s.Title), escape(s.Title), escape(facts(s)))
+		out.print(htmlHead, map[words.Lang]string{words.English: "en", words.Chinese: "zh-Hans"}[s.Lang], escape(s.Title), escape(s.Title), escape(facts(s)))
 	default:
 		out.print("# %s\n\n%s\n", inline(s.Title), inline(facts(s)))
 	}
@@ -100,14 +104,11 @@ func NewWriter(w io.Writer, f Format, s Session) *Writer {
 func facts(s Session) string {
 	model := ""
 	if s.Model != "" {
-		model = ", model " + s.Model
+		model = s.Lang.T(", model %s", s.Model)
 	}
-	turns := "1 turn"
-	if s.Turns != 1 {
-		turns = fmt.Sprintf("%d turns", s.Turns)
-	}
+	turns := s.Lang.N(s.Turns, "%d turn", "%d turns", s.Turns)
 	const layout = "2006-01-02 15:04"
-	return fmt.Sprintf("Session %s%s, %s, %s to %s UTC", s.ID, model, turns, s.CreatedAt.UTC().Format(layout), s.UpdatedAt.UTC().Format(layout))
+	return s.Lang.T("Session %s%s, %s, %s to %s UTC", s.ID, model, turns, s.CreatedAt.UTC().Format(layout), s.UpdatedAt.UTC().Format(layout))
 }
 
 func (w *Writer) print(format string, args ...any) {
@@ -186,38 +187,38 @@ func (w *Writer) markdown(m runtime.MessageRow) {
 	switch m.Kind {
 	case llm.KindUser:
 		said, files := attach.Split(m.Content)
-		w.print("\n## Turn %d\n\n%s\n", w.turn, quote(paint.CleanSource(said)))
+		w.print("\n## %s\n\n%s\n", w.lang.T("Turn %d", w.turn), quote(paint.CleanSource(said)))
 		for _, f := range files {
-			if w.print("\nWith `%s`, %s\n", code(f.Name), attached(f)); f.Text != "" {
+			if w.print("\n%s\n", w.lang.T("With %s, %s", "`"+code(f.Name)+"`", w.attached(f))); f.Text != "" {
 				w.print("\n%s", fenced("", paint.CleanSource(f.Text)))
 			}
 		}
 	case llm.KindTool:
-		w.print("\n`%s` gave\n\n%s", code(m.ToolName), fenced("json", text))
+		w.print("\n%s\n\n%s", w.lang.T("%s gave", "`"+code(m.ToolName)+"`"), fenced("json", text))
 	case llm.KindNotice:
-		w.print("\n*Note to the model:* %s\n", inline(text))
+		w.print("\n*%s* %s\n", w.lang.T("Note to the model:"), inline(text))
 	default:
 		if strings.TrimSpace(text) != "" {
 			w.print("\n%s\n", closed(text))
 		}
 		for _, c := range m.ToolCalls {
-			w.print("\nCalled `%s` with\n\n%s", code(c.Name), fenced("json", paint.CleanSource(c.Arguments)))
+			w.print("\n%s\n\n%s", w.lang.T("Called %s with", "`"+code(c.Name)+"`"), fenced("json", paint.CleanSource(c.Arguments)))
 		}
 	}
 	if m.Partial {
-		w.print("\n*(cut)*\n")
+		w.print("\n*%s*\n", w.lang.T("(cut)"))
 	}
 }
 
 // attached says what of a file went with a message.
-func attached(f attach.File) string {
+func (w *Writer) attached(f attach.File) string {
 	switch {
 	case f.Refused != "":
-		return "which was not attached: " + string(f.Refused)
+		return w.lang.T("which was not attached: %s", w.lang.Tell(string(f.Refused)))
 	case f.Cut():
-		return fmt.Sprintf("the first %d of %d bytes", len(f.Text), f.Bytes)
+		return w.lang.T("the first %d of %d bytes", len(f.Text), f.Bytes)
 	}
-	return fmt.Sprintf("%d bytes", f.Bytes)
+	return w.lang.T("%d bytes", f.Bytes)
 }
 
 // quote makes a text a block of its own, whatever it holds.

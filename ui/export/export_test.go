@@ -17,6 +17,7 @@ import (
 	"vitrine/llm"
 	"vitrine/runtime"
 	"vitrine/ui/export"
+	"vitrine/ui/words"
 )
 
 var at = time.Date(2026, 3, 6, 14, 2, 0, 0, time.UTC)
@@ -199,5 +200,38 @@ func TestTagsAreText(t *testing.T) {
 	md := write(t, export.Markdown, answer, after)
 	if heads := headings([]byte(md)); len(heads) != 2 || heads[1] != "Turn 1" {
 		t.Errorf("headings %q of\n%s", heads, md)
+	}
+}
+
+// A document for people is written in their language; what was said is not touched, nor is JSON.
+func TestExportInChinese(t *testing.T) {
+	for f, want := range map[export.Format][]string{
+		export.Markdown: {"会话 s，模型 m，1 轮，UTC", "## 第 1 轮", "调用 `look`，参数", "`look` 的结果", "*（不完整）*", "> Turn 1 of the game"},
+		export.HTML:     {`lang="zh-Hans"`, "<h2>第 1 轮</h2>", "调用 <code>look</code>", "<code>look</code> 的结果"},
+		export.JSON:     {`"content":"Turn 1 of the game"`},
+	} {
+		var b strings.Builder
+		w := export.NewWriter(&b, f, export.Session{ID: "s", Title: "x", Model: "m", Turns: 1, Lang: words.Chinese})
+		for _, m := range []runtime.MessageRow{
+			{N: 1, Kind: llm.KindUser, Role: llm.RoleUser, Content: "Turn 1 of the game"},
+			{N: 2, Kind: llm.KindAssistant, Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: "{}"}}},
+			{N: 3, Kind: llm.KindTool, Role: llm.RoleTool, ToolName: "look", Content: "{}"},
+			{N: 4, Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: "so", Partial: true},
+		} {
+			if err := w.Message(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range want {
+			if !strings.Contains(b.String(), text) {
+				t.Errorf("%s lacks %q:\n%s", f, text, b.String())
+			}
+		}
+		if f == export.JSON && strings.ContainsAny(b.String(), "会轮") {
+			t.Errorf("the JSON is translated:\n%s", b.String())
+		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // htmlHead begins the file: its title twice, and the facts. It fetches nothing and runs nothing.
 const htmlHead = `<!doctype html>
-<html lang="en">
+<html lang="%s">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -46,24 +46,24 @@ func (w *Writer) html(m runtime.MessageRow) {
 	switch m.Kind {
 	case llm.KindUser:
 		said, files := attach.Split(m.Content)
-		w.print("<h2>Turn %d</h2>\n<section class=\"user\">%s</section>\n", w.turn, escape(paint.CleanSource(said)))
+		w.print("<h2>%s</h2>\n<section class=\"user\">%s</section>\n", w.lang.T("Turn %d", w.turn), escape(paint.CleanSource(said)))
 		for _, f := range files {
-			w.print("<details><summary>With <code>%s</code>, %s</summary><pre>%s</pre></details>\n", escape(paint.CleanLine(f.Name)), attached(f), escape(paint.CleanSource(f.Text)))
+			w.print("<details><summary>%s</summary><pre>%s</pre></details>\n", w.lang.T("With %s, %s", "<code>"+escape(paint.CleanLine(f.Name))+"</code>", w.attached(f)), escape(paint.CleanSource(f.Text)))
 		}
 	case llm.KindTool:
-		w.print("<details><summary><code>%s</code> gave</summary><pre>%s</pre></details>\n", escape(paint.CleanLine(m.ToolName)), escape(text))
+		w.print("<details><summary>%s</summary><pre>%s</pre></details>\n", w.lang.T("%s gave", "<code>"+escape(paint.CleanLine(m.ToolName))+"</code>"), escape(text))
 	case llm.KindNotice:
-		w.print("<p class=\"note\">Note to the model: %s</p>\n", escape(text))
+		w.print("<p class=\"note\">%s %s</p>\n", w.lang.T("Note to the model:"), escape(text))
 	default:
 		if strings.TrimSpace(text) != "" {
 			w.print("<section>%s</section>\n", w.rendered(text))
 		}
 		for _, c := range m.ToolCalls {
-			w.print("<details><summary>Called <code>%s</code></summary><pre>%s</pre></details>\n", escape(paint.CleanLine(c.Name)), escape(paint.CleanSource(c.Arguments)))
+			w.print("<details><summary>%s</summary><pre>%s</pre></details>\n", w.lang.T("Called %s", "<code>"+escape(paint.CleanLine(c.Name))+"</code>"), escape(paint.CleanSource(c.Arguments)))
 		}
 	}
 	if m.Partial {
-		w.print("<p class=\"note\">(cut)</p>\n")
+		w.print("<p class=\"note\">%s</p>\n", w.lang.T("(cut)"))
 	}
 }
 

@@ -169,5 +169,17 @@ that is there is replaced when the new one is complete.`: `将录制内容（asc
 		"vitrine: no font has these characters, a frame stands for each: %s": "vitrine: 没有字体包含这些字符，以方框代替：%s",
 		"nothing of %s has that in %s":                                       "%[2]s 中 %[1]s 的会话没有这些内容",
 		"%s in %s, %d of them shown; --limit shows more":                     "%[2]s中的 %[1]s，已显示 %[3]d 条；--limit 可显示更多",
+		", model %s":                     "，模型 %s",
+		"Session %s%s, %s, %s to %s UTC": "会话 %s%s，%s，UTC %s 到 %s",
+		"Turn %d":                        "第 %d 轮",
+		"With %s, %s":                    "附 %s，%s",
+		"%s gave":                        "%s 的结果",
+		"Note to the model:":             "给模型的提示：",
+		"Called %s with":                 "调用 %s，参数",
+		"Called %s":                      "调用 %s",
+		"(cut)":                          "（不完整）",
+		"which was not attached: %s":     "未附上：%s",
+		"the first %d of %d bytes":       "%[2]d 字节中的前 %[1]d 字节",
+		"%d bytes":                       "%d 字节",
 	}
 }
