@@ -91,6 +91,19 @@ func TestCastIsWritten(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	var b strings.Builder
+	c, err := NewCastWriter(&b, Header{Width: 1, Height: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []time.Duration{2, 1} {
+		if err := c.Event(Event{at * time.Second, Output, "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.HasSuffix(b.String(), "[2.000000,\"o\",\"x\"]\n[2.000000,\"o\",\"x\"]\n") {
+		t.Errorf("times decrease: %s", b.String())
+	}
 	if plain := recorded(t, func(c *Config) { c.Start = time.Time{} }, func(r *Recorder) { r.Frame(after(7), "x"); r.Frame(after(8), "y") }); plain !=
 		"{\"version\":2,\"width\":80,\"height\":24,\"env\":{\"TERM\":\"xterm-256color\"}}\n[0.000000,\"o\",\"x\"]\n[1.000000,\"o\",\"y\"]\n" {
 		t.Errorf("%s", plain)
@@ -249,5 +262,27 @@ func TestLiveCastIsPlayableWhenKilled(t *testing.T) {
 	}
 	if err := r.Close(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A full disk takes no part of a line into a cast that grows, and is told.
+func TestLiveCastOnAFullDisk(t *testing.T) {
+	cfg := Config{Width: 80, Height: 24, Cast: filepath.Join(t.TempDir(), "live.cast"), Live: true}
+	cfg.fault = full(150)
+	r, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		r.Frame(after(float64(i)), "a frame of some length")
+	}
+	if r.Err() == nil || !strings.HasSuffix(r.Err().Error(), "live.cast: no space left on device") {
+		t.Error(r.Err())
+	}
+	if err := r.Close(t.Context()); err == nil {
+		t.Error("it was closed as if it were whole")
+	}
+	if got := read(t, cfg.Cast); !strings.HasSuffix(got, "]\n") || strings.Count(got, "\n") != 3 {
+		t.Errorf("it holds %q", got)
 	}
 }

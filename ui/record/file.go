@@ -110,17 +110,22 @@ func (d *draft) drop() {
 type growing struct {
 	path string
 	file *os.File
+	to   io.Writer // the file
 	size int64
 	err  error // the first one; nothing is written after it
 }
 
 // newGrowing makes a file that was not there.
-func newGrowing(path string) (*growing, error) {
+func newGrowing(path string, fault disk) (*growing, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, failed(path, err)
 	}
-	return &growing{path: path, file: f}, nil
+	g := &growing{path: path, file: f, to: f}
+	if fault != nil {
+		g.to = fault(f)
+	}
+	return g, nil
 }
 
 // Write takes whole lines.
@@ -128,7 +133,7 @@ func (g *growing) Write(p []byte) (int, error) {
 	if g.err != nil {
 		return 0, g.err
 	}
-	n, err := g.file.Write(p)
+	n, err := g.to.Write(p)
 	if err != nil {
 		g.err = failed(g.path, err)
 		if n > 0 {

@@ -281,6 +281,9 @@ func TestGlyphsB187(t *testing.T) {
 	if ink := drawnText(t, "e\u0301"); ink == drawnText(t, "e") || ink != drawnText(t, "é") {
 		t.Error("the accent is not drawn")
 	}
+	if ink := drawnText(t, "q\u0301"); ink == drawnText(t, "q") || ink == drawnText(t, "\U0001F600") {
+		t.Error("an accent of its own is not drawn")
+	}
 	if len(missing) != 1 {
 		t.Fatalf("%d warnings", len(missing))
 	}
@@ -376,8 +379,8 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 // B190: whatever goes wrong, one line names the cause, nothing is left, and what was there is as it was.
 func TestFailuresLeaveNothingB190(t *testing.T) {
 	var long strings.Builder
-	for i := range 400 {
-		fmt.Fprintf(&long, "[%d,\"o\",\"\\u001b[2J\\u001b[H%d %s\"]\n", i, i, strings.Repeat("ab中", i%20))
+	for i := range 1000 { // more than is read at once
+		fmt.Fprintf(&long, "[%d,\"o\",\"%s\\u001b[2J\\u001b[H%d %s\"]\n", i, strings.Repeat("\\u001b[m", 50), i, strings.Repeat("ab中", i%20))
 	}
 	good := head + long.String()
 	outputs := map[string]func(*Files, string){
@@ -403,6 +406,9 @@ func TestFailuresLeaveNothingB190(t *testing.T) {
 				l.Progress = func(_ string, done float64) {
 					if done > 0.5 {
 						stop()
+					}
+					if done > 0.9 {
+						t.Error("it goes on")
 					}
 				}
 			}, "context canceled"},
@@ -478,7 +484,20 @@ func TestRecordingFailsWholeB190(t *testing.T) {
 			t.Errorf("%s leaves %v %v", name, left, hidden)
 		}
 	}
-	r, err := New(Config{Width: 20, Height: 4, GIF: filepath.Join(dir, "b.gif")})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	r, err := New(Config{Width: 20, Height: 4, Cast: filepath.Join(dir, "c.cast")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Frame(began, "x")
+	if err := r.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*c.cast*")); len(left) > 0 {
+		t.Errorf("an interrupted recording leaves %v", left)
+	}
+	r, err = New(Config{Width: 20, Height: 4, GIF: filepath.Join(dir, "b.gif")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -541,12 +560,12 @@ func (t rt2) Fatal(args ...any) { t.rt.Fatal(args...) }
 // More colours than one picture has: each has its own, and at worst those that are nearest.
 func TestManyColours(t *testing.T) {
 	var b strings.Builder
-	for i := range 80 {
-		fmt.Fprintf(&b, "\x1b[38;2;%d;%d;%dm\x1b[48;2;%d;0;%dmx", i*3, 255-i*3, i, i, 80-i)
+	for i := range 200 {
+		fmt.Fprintf(&b, "\x1b[38;2;%d;%d;%dm\x1b[48;2;%d;0;%dmx", i, 255-i, i, i, 200-i)
 	}
-	cast := head + "[0,\"o\"," + quote(b.String()) + "]\n[1,\"o\",\"\\u001b[H\\u001b[m\\u001b[2J\\u001b[38;2;1;200;3mfew\"]\n"
+	cast := `{"version":2,"width":50,"height":4}` + "\n[0,\"o\"," + quote(b.String()) + "]\n[1,\"o\",\"\\u001b[H\\u001b[m\\u001b[2J\\u001b[38;2;1;200;3mfew\"]\n"
 	a := exported(t, cast, nil)
-	if got := a.shown[0].RGBAAt(1, 17); !near(got, color.RGBA{0, 0, 80, 255}, 40) {
+	if got := a.shown[0].RGBAAt(1, 17); !near(got, color.RGBA{0, 0, 200, 255}, 40) {
 		t.Errorf("the first ground is %v", got)
 	}
 	if !contains(a.last(), color.RGBA{1, 200, 3, 255}) {

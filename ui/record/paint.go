@@ -168,9 +168,6 @@ func changed(a, b grid) []image.Rectangle {
 		if lo < 0 {
 			continue
 		}
-		if lo > 0 && b.cells[y*b.w+lo].width == 0 {
-			lo--
-		}
 		rows = append(rows, image.Rect(lo, y, min(hi, b.w), y+1))
 	}
 	if len(rows) == 0 {
@@ -201,14 +198,8 @@ func union(rects []image.Rectangle) (all image.Rectangle) {
 
 func area(r image.Rectangle) int { return r.Dx() * r.Dy() }
 
-// differs says that the character at a place, with both of its cells, is not as it was.
-func differs(a, b grid, x, y int) bool {
-	i := y*b.w + x
-	if a.cells[i] != b.cells[i] {
-		return true
-	}
-	return b.cells[i].width == 2 && x+1 < b.w && a.cells[i+1] != b.cells[i+1]
-}
+// differs says that a cell is not as it was. Where the second half of a wide character is another one, so is the first.
+func differs(a, b grid, x, y int) bool { return a.cells[y*b.w+x] != b.cells[y*b.w+x] }
 
 // rgb is a colour as a GIF and an SVG write it.
 func rgb(c color.RGBA) [3]byte { return [3]byte{c.R, c.G, c.B} }

@@ -94,7 +94,7 @@ func New(cfg Config) (*Recorder, error) {
 	}
 	var to io.Writer
 	if cfg.Live && cfg.Cast != "" {
-		g, err := newGrowing(cfg.Cast)
+		g, err := newGrowing(cfg.Cast, cfg.fault)
 		if err != nil {
 			return nil, err
 		}

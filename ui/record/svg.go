@@ -78,11 +78,7 @@ func (s *svg) show(at time.Duration, now grid) error {
 			s.rows = append(s.rows, text)
 			s.size += len(text)
 		}
-		strip := s.strips[y]
-		if k := len(strip); k > 0 && strip[k-1].row == n {
-			continue
-		}
-		s.strips[y] = append(strip, step{at, n})
+		s.strips[y] = append(s.strips[y], step{at, n})
 		s.size += 64
 	}
 	if s.size > maxSVG {
