@@ -104,23 +104,37 @@ func (f *fonts) render(g glyph, pix []uint8) {
 	if g.text == " " {
 		return
 	}
-	runes := []rune(norm.NFC.String(g.text))
-	if s, ok := shapeOf(runes[0]); ok {
-		s.fill(pix, int(g.width))
-		return
+	if r, ok := single(g.text); ok {
+		if s, ok := shapeOf(r); ok {
+			s.fill(pix, int(g.width), middle(int(g.width)))
+			return
+		}
 	}
+	runes := []rune(norm.NFC.String(g.text))
 	if !f.drawable(runes) {
 		f.missing[g.text] = true
-		placeholder(int(g.width)).fill(pix, int(g.width))
+		placeholder(int(g.width)).fill(pix, int(g.width), 0)
 		return
 	}
-	for i, r := range runes {
-		if i > 0 && !unicode.Is(unicode.M, r) || invisible(r) {
-			continue
+	f.letter(runes[0], g, pix)
+	for _, r := range runes[1:] {
+		switch accent := accents[r]; {
+		case invisible(r):
+		case f.has(r):
+			f.letter(r, g, pix)
+		case accent != 0:
+			f.letter(accent, g, pix)
+		default:
+			f.missing[g.text] = true // the letter without it
 		}
-		f.letter(r, g, pix)
 	}
 }
+
+// accents are the signs that look like marks which the fonts lack.
+var accents = map[rune]rune{'\u0300': '`', '\u0301': '´', '\u0302': 'ˆ', '\u0303': '˜', '\u0304': '¯', '\u0306': '˘', '\u0307': '˙', '\u0308': '¨', '\u030a': '˚', '\u030c': 'ˇ', '\u0327': '¸'}
+
+// middle is where the shape of one cell begins in several, in pixels.
+func middle(width int) float64 { return float64((width - 1) * cellW / 2) }
 
 // drawable says that a cluster can be drawn as letters: sequences that make one picture cannot.
 func (f *fonts) drawable(runes []rune) bool {
@@ -130,7 +144,7 @@ func (f *fonts) drawable(runes []rune) bool {
 			if r == '\u200d' {
 				return false
 			}
-		case i > 0 && !unicode.Is(unicode.M, r), !f.has(r):
+		case i > 0 && !unicode.Is(unicode.M, r), i == 0 && !f.has(r):
 			return false
 		}
 	}
@@ -197,16 +211,16 @@ func (f *fonts) letter(r rune, g glyph, pix []uint8) {
 	}
 }
 
-// fill draws a shape into cells.
-func (s shape) fill(pix []uint8, width int) {
+// fill draws a shape into cells, from a column of pixels on.
+func (s shape) fill(pix []uint8, width int, from float64) {
 	w := width * cellW
 	ras := vector.NewRasterizer(w, cellH)
 	for _, p := range s.parts {
 		for i, at := range p {
 			if i == 0 {
-				ras.MoveTo(float32(at.x), float32(at.y))
+				ras.MoveTo(float32(at.x+from), float32(at.y))
 			} else {
-				ras.LineTo(float32(at.x), float32(at.y))
+				ras.LineTo(float32(at.x+from), float32(at.y))
 			}
 		}
 		ras.ClosePath()

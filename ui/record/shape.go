@@ -3,6 +3,7 @@ package record
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // point is a place in a cell, in pixels from its upper left corner.
@@ -273,8 +274,8 @@ func (s *shape) braille(dots uint8) {
 	}
 }
 
-// signs are those of the screen that Go Mono lacks.
-const signs = "❯▸▾✓✗⚑◦◉⋯⇥"
+// signs are those of the screen that Go Mono lacks, and a few that models like.
+const signs = "❯▸▾✓✗⚑◦◉⋯⇥✔✖✅❌▶◀★⚠"
 
 func (s *shape) sign(r rune) {
 	if !strings.ContainsRune(signs, r) {
@@ -284,13 +285,15 @@ func (s *shape) sign(r rune) {
 	switch r {
 	case '❯':
 		s.line(1.8, point{2.2, 4}, point{6.6, y}, point{2.2, 15})
-	case '▸':
+	case '▸', '▶':
 		s.parts = append(s.parts, polygon{{2, 5}, {7.5, y}, {2, 14}})
 	case '▾':
 		s.parts = append(s.parts, polygon{{0.5, 7}, {8.5, 7}, {4.5, 12.5}})
-	case '✓':
+	case '◀':
+		s.parts = append(s.parts, polygon{{7, 5}, {7, 14}, {1.5, y}})
+	case '✓', '✔', '✅':
 		s.line(1.6, point{1.2, 10}, point{3.6, 13}, point{8, 5})
-	case '✗':
+	case '✗', '✖', '❌':
 		s.line(1.6, point{1.5, 5.5}, point{7.5, 13})
 		s.line(1.6, point{7.5, 5.5}, point{1.5, 13})
 	case '⚑':
@@ -305,11 +308,39 @@ func (s *shape) sign(r rune) {
 		for i := range 3 {
 			s.disc(1.6+2.9*float64(i), y, 0.95)
 		}
+	case '★':
+		s.star(x, y, 4.4)
+	case '⚠':
+		s.line(1, point{x, 4}, point{8.4, 13.5}, point{0.6, 13.5}, point{x, 4})
+		s.rect(4, 7, 5, 11)
+		s.rect(4, 12, 5, 13)
 	case '⇥':
 		s.line(1, point{0.5, y}, point{6.5, y})
 		s.line(1, point{4, y - 3}, point{6.8, y}, point{4, y + 3})
 		s.rect(7.5, 5, 8.5, 14)
 	}
+}
+
+// star has five points.
+func (s *shape) star(x, y, radius float64) {
+	const points = 5
+	p := make(polygon, 2*points)
+	for i := range p {
+		r := radius
+		if i%2 == 1 {
+			r *= 0.42
+		}
+		sin, cos := math.Sincos(math.Pi * (float64(i)/points - 0.5))
+		p[i] = point{round(x + r*cos), round(y + r*sin)}
+	}
+	s.parts = append(s.parts, p)
+}
+
+// single gives the character of a cluster that is one, beside what chooses between its looks.
+func single(cluster string) (rune, bool) {
+	r, n := utf8.DecodeRuneInString(cluster)
+	rest := cluster[n:]
+	return r, n > 0 && (rest == "" || rest == "\uFE0E" || rest == "\uFE0F")
 }
 
 // placeholder stands where no font has the character: an empty frame, as wide as that.

@@ -150,11 +150,10 @@ func letters(c cell) bool { return c.width > 0 && c.text != " " && !drawnShape(c
 
 // drawnShape says that a cell is drawn by code.
 func drawnShape(c cell) bool {
-	r, n := utf8.DecodeRuneInString(c.text)
-	if n != len(c.text) || n < 2 {
-		return false
+	r, ok := single(c.text)
+	if ok {
+		_, ok = shapeOf(r)
 	}
-	_, ok := shapeOf(r)
 	return ok
 }
 
@@ -163,7 +162,7 @@ func (s *svg) shapes(b *strings.Builder, cells []cell, x int) {
 	fmt.Fprintf(b, `<g fill="%s">`, hex(cells[0].fg))
 	for i, c := range cells {
 		if r, _ := utf8.DecodeRuneInString(c.text); c.width > 0 && r != blankBraille {
-			fmt.Fprintf(b, `<use href="#%s" x="%d"/>`, s.shape(r), (x+i)*cellW)
+			fmt.Fprintf(b, `<use href="#%s" x="%s"/>`, s.shape(r), number(float64((x+i)*cellW)+middle(int(c.width))))
 		}
 	}
 	b.WriteString("</g>")
