@@ -159,6 +159,10 @@ func TestChipsComeBack(t *testing.T) {
 	if e.Text() != "xyzxyzxyz" {
 		t.Errorf("characters of ours came in: %q", e.Text())
 	}
+	e.Reset("")
+	if e.Paste(strings.Repeat(hostile+"\n", 50)); input.Plain(e.Text()) != strings.Repeat("xyz\n", 50) || e.Chips() != 1 {
+		t.Errorf("characters of ours came in with a large paste: %.40q", e.Text())
+	}
 }
 
 func TestOpenAChip(t *testing.T) {
