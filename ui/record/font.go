@@ -112,6 +112,9 @@ func (f *fonts) render(g glyph, pix []uint8) {
 	}
 	runes := []rune(norm.NFC.String(g.text))
 	if !f.drawable(runes) {
+		runes = []rune(norm.NFD.String(g.text)) // the letter and its marks
+	}
+	if !f.drawable(runes) {
 		f.missing[g.text] = true
 		placeholder(int(g.width)).fill(pix, int(g.width), 0)
 		return

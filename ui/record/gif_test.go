@@ -229,6 +229,14 @@ func TestIdleB185(t *testing.T) {
 // one warning lists it.
 func TestGlyphsB187(t *testing.T) {
 	rows := []string{"日本語", "\U0001F600", "\U0001F1E9\U0001F1EA", "e\u0301", "\uE0B0", "\u0633\u0644\u0627\u0645", "ab"}
+	fonts, err := newFonts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fonts.draw(glyph{text: "a\u20E3", width: 1})
+	if got := fonts.lacking(); got != "a\u20E3 (U+0061 U+20E3)" {
+		t.Errorf("of a mark that is not drawn it says %q", got)
+	}
 	var b strings.Builder
 	b.WriteString(ansi.SetModeUnicodeCore + "┌────────┐\r\n")
 	for _, r := range rows {
@@ -282,7 +290,7 @@ func TestGlyphsB187(t *testing.T) {
 		t.Error("the accent is not drawn")
 	}
 	seen := map[string]string{}
-	for _, text := range []string{"q", "q\u0301", "q\u0308", "\uE0B0", "✅", "❌", "⚠", "⚠\uFE0F", "★", "✓"} {
+	for _, text := range []string{"q", "q\u0301", "q\u0308", "x", "x\u0308", "\uE0B0", "✅", "❌", "⚠", "⚠\uFE0F", "★", "✓"} {
 		ink := drawnText(t, text)
 		if was, ok := seen[ink]; ok {
 			t.Errorf("%q looks like %q", text, was)
