@@ -202,7 +202,9 @@ func (r *randomPlay) check() {
 			continue // interrupted, and not resumed
 		}
 		r.turns(info.ID)
-		rows := stored(r.play, func(ctx context.Context) ([]runtime.MessageRow, error) { return r.app.Library.Messages(ctx, info.ID, 0, 1000) })
+		rows := stored(r.play, func(ctx context.Context) ([]runtime.MessageRow, error) {
+			return r.app.Library.Messages(ctx, info.ID, 0, 1000)
+		})
 		want := map[string]bool{}
 		calls := map[string]string{}
 		for _, m := range rows {

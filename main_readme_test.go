@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,5 +108,48 @@ func TestREADMEPicture(t *testing.T) {
 	}
 	if err := os.WriteFile("README.md", []byte(before+mark+picture+"\n```\n"+after), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The recording in the README is what the demo gives today, byte for byte.
+func TestREADMERecording(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "acceptance.svg")
+	if code, _, errs := demoCommand(t, "acceptance", "--idle", "1s", "--record", path); code != 0 {
+		t.Fatal(errs)
+	}
+	now, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const kept = "testdata/acceptance.svg"
+	old, err := os.ReadFile(kept)
+	if err == nil && bytes.Equal(old, now) {
+		return
+	}
+	if !*updateREADME {
+		t.Fatalf("%s shows something else than the demo gives now (go test . -run README -update-readme): %v", kept, err)
+	}
+	if err := os.WriteFile(kept, now, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The script in the README plays.
+func TestREADMEDemo(t *testing.T) {
+	b, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(b), "```toml\nsize = ")
+	script, _, end := strings.Cut(rest, "\n```\n")
+	if !ok || !end {
+		t.Fatal("the README has no script")
+	}
+	file := filepath.Join(t.TempDir(), "mine.toml")
+	if err := os.WriteFile(file, []byte("size = "+script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := demoCommand(t, file, "--check"); code != 0 {
+		t.Error(errs)
 	}
 }
