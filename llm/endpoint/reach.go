@@ -127,5 +127,5 @@ func listless(ctx context.Context, client *openai.Client, e *llm.Error) (string,
 	case e.Hint != "":
 		return "", errors.New(text + "; " + e.Hint)
 	}
-	return "", errors.New(text + " and makes no replies there; the path of the base URL may be wrong")
+	return "", fmt.Errorf("%s answers, but lists no models (HTTP %d) and makes no replies there; the path of the base URL may be wrong", client.Host(), e.Status)
 }
