@@ -16,10 +16,10 @@ import (
 // come as calls, and their results are taken back. What only a better model would do is told and skipped.
 
 // liveLimit is how long a run may take: a model on one's own machine without an accelerator reads some 20 tokens a second.
-const liveLimit = 15 * time.Minute
+const liveLimit = 20 * time.Minute
 
 // live is a run against the endpoint of the environment, for tests that are asked for with RUN_LIVE_TESTS=1; without that they are
-// skipped. Replies are short, since small models repeat themselves without end.
+// skipped. Replies have a bound, since small models repeat themselves without end; those that reason need some room.
 func live(t *testing.T, dir string, args ...string) call {
 	t.Helper()
 	if os.Getenv("RUN_LIVE_TESTS") != "1" {
@@ -27,7 +27,7 @@ func live(t *testing.T, dir string, args ...string) call {
 	}
 	c := vitrine(dir, args...)
 	c.limit = liveLimit
-	c.env = []string{"LLM_MAX_TOKENS=" + cmp.Or(os.Getenv("LLM_MAX_TOKENS"), "300")}
+	c.env = []string{"LLM_MAX_TOKENS=" + cmp.Or(os.Getenv("LLM_MAX_TOKENS"), "4000")}
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "MODEL", "OPENROUTER_API_KEY", "OPENROUTER_MODEL", "AGENT_PROTOCOL", "LLM_PROFILE", "LLM_TEMPERATURE"} {
 		c.env = append(c.env, name+"="+os.Getenv(name))
 	}
