@@ -28,6 +28,7 @@ func (c *command) speakFlags(cmd *cobra.Command) {
 	}
 	if cmd.Name() == "help" {
 		cmd.Short = c.T("Help about any command")
+		cmd.Long = cmd.Short
 	}
 	for _, sub := range cmd.Commands() {
 		c.speakFlags(sub)

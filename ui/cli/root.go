@@ -55,6 +55,7 @@ const longHelp words.Text = `Vitrine is an agent runtime you can see through, in
 
 Without a command it opens the screen: chats in tabs, a live trace of every step, the session's todos.
 Without a key it answers with a built-in offline model; vitrine doctor shows what holds and how to change it.
+It speaks English and Simplified Chinese: the locale's language, or AGENT_LANG=en or zh.
 
 Exit codes: 0 succeeded, 1 failed, 2 wrong usage or configuration, 3 waits for you, 4 a budget ran out, 130 interrupted.`
 

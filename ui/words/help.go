@@ -138,11 +138,13 @@ func helpTable2() map[Text]string {
 
 Without a command it opens the screen: chats in tabs, a live trace of every step, the session's todos.
 Without a key it answers with a built-in offline model; vitrine doctor shows what holds and how to change it.
+It speaks English and Simplified Chinese: the locale's language, or AGENT_LANG=en or zh.
 
 Exit codes: 0 succeeded, 1 failed, 2 wrong usage or configuration, 3 waits for you, 4 a budget ran out, 130 interrupted.`: `Vitrine 是运行在终端里、过程透明的智能体运行时。
 
 不带命令时打开界面：标签页中的对话、每一步的实时轨迹、会话的待办。
 没有密钥时由内置的离线模型回答；vitrine doctor 显示当前生效的设置以及如何更改。
+界面有英文和简体中文：按语言环境，或用 AGENT_LANG=en 或 zh 指定。
 
 退出码：0 成功，1 失败，2 用法或配置错误，3 等你处理，4 预算用尽，130 已中断。`,
 		`Run one turn without the screen. The answer goes to standard output, everything else to standard error.
