@@ -144,7 +144,7 @@ func (s *stage) shot(d *driver, name string) {
 func (s *stage) onOld(d *driver, name string) {
 	s.Helper()
 	o := d.m.env.style.Theme.Options()
-	o.Name, o.Profile, o.ASCII = theme.Dark, colorprofile.ASCII, true
+	o.Name, o.Profile, o.ASCII, o.NoLinks = theme.Dark, colorprofile.ASCII, true, true
 	if s.g.themes[o] == nil {
 		s.g.themes[o] = theme.New(o)
 	}
