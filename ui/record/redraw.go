@@ -110,24 +110,27 @@ func pieces(s string, each func(k kind, s string)) {
 	}
 }
 
-// feed writes to a terminal, which counts by cluster from where the output says so.
+// feed writes to a terminal, which counts by cluster from where the output says so. Titles, links, pictures and the like are left out:
+// no cell shows them, and the emulator would print what follows a byte 9C in them, which many Chinese characters have.
 func feed(t *emulator.Terminal, out string) {
-	for out != "" {
-		on, off := strings.Index(out, ansi.SetModeUnicodeCore), strings.Index(out, ansi.ResetModeUnicodeCore)
-		switch {
-		case on < 0 && off < 0:
-			t.Write(out)
+	var b strings.Builder
+	pieces(out, func(k kind, s string) {
+		if k == command {
 			return
-		case on >= 0 && (off < 0 || on < off):
-			t.Write(out[:on])
-			t.SetMethod(ansi.GraphemeWidth)
-			out = out[on+len(ansi.SetModeUnicodeCore):]
-		default:
-			t.Write(out[:off])
-			t.SetMethod(ansi.WcWidth)
-			out = out[off+len(ansi.ResetModeUnicodeCore):]
 		}
-	}
+		b.WriteString(s)
+		switch s {
+		case ansi.SetModeUnicodeCore:
+			t.Write(b.String())
+			b.Reset()
+			t.SetMethod(ansi.GraphemeWidth)
+		case ansi.ResetModeUnicodeCore:
+			t.Write(b.String())
+			b.Reset()
+			t.SetMethod(ansi.WcWidth)
+		}
+	})
+	t.Write(b.String())
 }
 
 // redraw gives what brings a terminal from one screen to another of the same size. Links are left out.
