@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -635,3 +636,30 @@ func TestFailsAtTheEnd(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// The same cast gives the same bytes, whatever else the processors do; and a busy screen is no large file.
+func TestSameBytes(t *testing.T) {
+	dir := t.TempDir()
+	cast := filepath.Join(dir, "a.cast")
+	busy(t, cast, 100, 30, 4*time.Second)
+	var first [3]string
+	for i, n := range []int{1, 2, 8} {
+		before := runtime.GOMAXPROCS(n)
+		files := Files{GIF: filepath.Join(dir, "a.gif"), SVG: filepath.Join(dir, "a.svg"), Text: filepath.Join(dir, "a.txt")}
+		err := Export(t.Context(), cast, files, Look{})
+		runtime.GOMAXPROCS(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := [3]string{read(t, files.GIF), read(t, files.SVG), read(t, files.Text)}
+		if i == 0 {
+			first = now
+		}
+		if now != first {
+			t.Errorf("with %d processors other bytes come out", n)
+		}
+	}
+	if n := len(first[0]); n > 3_000_000*4/60 {
+		t.Errorf("four seconds are a GIF of %d bytes", n)
+	}
+}

@@ -108,6 +108,8 @@ func (m *masker) screen(s emulator.Screen) (emulator.Screen, bool) {
 	rows := make([]row, h)
 	for y := range rows {
 		var b strings.Builder
+		b.Grow(w)
+		rows[y] = row{at: make([]int, 0, w+1), cell: make([]int, 0, w)}
 		for x := range w {
 			switch c := s.Cell(x, y); {
 			case c != "":
