@@ -13,8 +13,8 @@ type KeyMap struct {
 	// Keys that work everywhere.
 	NextPane, PrevPane, Escape, Stop, Palette, Chord, Tab, TabBefore, TabAfter, Suspend key.Binding
 	// Keys of the input.
-	Send, NewLine, Older, Newer, History, Slash, Help, Outside key.Binding
-	ChatPageUp, ChatPageDown, ChatLineUp, ChatLineDown         key.Binding
+	Send, NewLine, Older, Newer, History, Slash, Mention, Help, Outside key.Binding
+	ChatPageUp, ChatPageDown, ChatLineUp, ChatLineDown                  key.Binding
 	// Keys of the panes.
 	Up, Down, HalfUp, HalfDown, PageUp, PageDown, Top, Bottom key.Binding
 	Open, Toggle, Unfold, Fold, TurnBefore, TurnAfter         key.Binding
@@ -62,6 +62,7 @@ func DefaultKeyMap() KeyMap {
 		Newer:        bind("Down", "input after", "down"),
 		History:      bind("Ctrl+R", "search history", "ctrl+r"),
 		Outside:      bind("Ctrl+G", "open $EDITOR", "ctrl+g"),
+		Mention:      bind("@", "file of the folder", "@"),
 		Slash:        bind("/", "command", "/"),
 		Help:         bind("?", "help, in an empty input", "?"),
 		ChatPageUp:   bind("PgUp", "chat up", "pgup"),
@@ -129,7 +130,7 @@ func (k KeyMap) Groups() []HelpGroup {
 	return []HelpGroup{
 		{"always##keys", []key.Binding{k.NextPane, k.Palette, k.Tab, k.TabBefore, k.TabAfter, k.Escape, k.Stop, k.Chord, k.Suspend}},
 		{"input", []key.Binding{
-			k.Send, k.NewLine, k.Older, k.Newer, k.History, k.Outside, k.Slash, k.Help,
+			k.Send, k.NewLine, k.Older, k.Newer, k.History, k.Outside, k.Mention, k.Slash, k.Help,
 			k.ChatPageUp, k.ChatPageDown, k.ChatLineUp, k.ChatLineDown,
 		}},
 		{"panes", []key.Binding{
