@@ -117,6 +117,9 @@ func TestMouseReportsInPieces(t *testing.T) {
 			y := newTypist(t)
 			y.send("a", 0)
 			y.send(report[:cut], time.Second)
+			if got := y.got.String(); cut > 2 && got != "a" {
+				t.Errorf("cut at %d: %q is handed on before the rest is there", cut, got)
+			}
 			y.send(report[cut:], pause)
 			y.send("q", 0)
 			y.close()
