@@ -58,6 +58,15 @@ func TestFindInAllOfTheSession(t *testing.T) {
 	if got := d.screen(); got != before {
 		t.Errorf("not where it was:\n%s\n%s", before, got)
 	}
+	// From where one had scrolled to, too.
+	d.press("tab", "u", "u", "k")
+	before = d.screen()
+	d.find("needle")
+	d.press("esc")
+	d.short()
+	if got := d.screen(); got != before {
+		t.Errorf("not where it was:\n%s\n%s", before, got)
+	}
 	d.find("needle")
 	d.sees("1 of 1: needle", "answer 30 needle")
 	d.press("G")
@@ -98,9 +107,18 @@ func TestStretchGrowsBothWays(t *testing.T) {
 	d.press("esc")
 	d.find("question 650")
 	d.sees("question 650")
+	last := 0
 	for range 40 {
 		d.press("d")
 		d.short()
+		top := d.m.page().columns.seen().TurnAt(0)
+		if top == 0 {
+			top = d.m.page().columns.seen().TurnAt(1)
+		}
+		if last > 0 && top > last+14 {
+			t.Fatalf("half a page goes from turn %d to turn %d", last, top)
+		}
+		last = top
 	}
 	d.sees("answer 700")
 	d.seesNot("G: the newest")

@@ -3,7 +3,6 @@ package chat
 import (
 	"strings"
 
-	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
 	"vitrine/runtime/find"
@@ -17,15 +16,9 @@ func (v *View) SetQuery(q find.Query) {
 	v.query, v.rows = q, nil
 }
 
-// Reverse video on and off. It stands in every set of colours, and where there are none.
-const (
-	reverseOn  = "\x1b[7m"
-	reverseOff = "\x1b[27m"
-)
-
 // highlight shows the hits in the rows of the screen. A phrase may go on in the next row of its block.
 func (v *View) highlight(rows []string) {
-	if v.query.Empty() || v.look.th.Options().Profile <= colorprofile.NoTTY {
+	if on, _ := v.look.th.Reverse(); v.query.Empty() || on == "" {
 		return
 	}
 	for y := 0; y < len(rows); {
@@ -64,13 +57,14 @@ func (v *View) highlightBlock(rows []string) {
 			}
 		}
 		if len(in) > 0 {
-			rows[i] = reversed(r, in)
+			rows[i] = v.reversed(r, in)
 		}
 	}
 }
 
 // reversed shows stretches of a row in reverse; they are in bytes of its text without sequences.
-func reversed(row string, spans []find.Span) string {
+func (v *View) reversed(row string, spans []find.Span) string {
+	reverseOn, reverseOff := v.look.th.Reverse()
 	var b strings.Builder
 	at, on := 0, false // in the text
 	var state byte

@@ -188,6 +188,15 @@ func (t *Theme) Extra(a Attrs) string {
 	return prefixOf(lipgloss.NewStyle().Italic(a.Italic).Underline(a.Underline).Strikethrough(a.Strike))
 }
 
+// Reverse gives what shows a stretch within a painted text in reverse, whatever its colours, and what ends that; a new style within
+// it begins without. Both are empty where the terminal shows no attributes.
+func (t *Theme) Reverse() (on, off string) {
+	if t.reset == "" {
+		return "", ""
+	}
+	return "\x1b[7m", "\x1b[27m"
+}
+
 // prefixOf is what a style writes before a text. It is taken once, when a theme is made: frames only join strings.
 func prefixOf(s lipgloss.Style) string {
 	prefix, _, _ := strings.Cut(s.Render(probe), probe)
