@@ -16,7 +16,7 @@ func Export(ctx context.Context, cast string, files Files, look Look) error {
 	if files == (Files{}) {
 		return errors.New("export: no file is asked for")
 	}
-	made, err := render(ctx, cast, files, look)
+	made, err := render(ctx, cast, cast, files, look)
 	defer drop(made)
 	if err != nil {
 		return err
@@ -30,13 +30,13 @@ func drop(files []*draft) {
 	}
 }
 
-// render makes the files from the cast at path, complete but without their names yet. What was made is returned with an error
-// too.
-func render(ctx context.Context, path string, files Files, look Look) (made []*draft, err error) {
+// render makes the files from the cast at path, which errors call name, complete but without their names yet. What was made is
+// returned with an error too.
+func render(ctx context.Context, path, name string, files Files, look Look) (made []*draft, err error) {
 	if files == (Files{}) {
 		return nil, nil
 	}
-	src, err := openSource(path)
+	src, err := openSource(path, name)
 	if err != nil {
 		return nil, err
 	}

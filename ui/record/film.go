@@ -111,8 +111,8 @@ type source struct {
 	size int64
 }
 
-func openSource(name string) (*source, error) {
-	f, err := os.Open(name)
+func openSource(path, name string) (*source, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the cast: %w", err)
 	}

@@ -203,7 +203,7 @@ func (r *Recorder) make(ctx context.Context) error {
 	if r.draft != nil {
 		source = r.draft.file.Name()
 	}
-	files, err := render(ctx, source, Files{GIF: r.cfg.GIF, SVG: r.cfg.SVG, Text: r.cfg.Text}, r.cfg.Look)
+	files, err := render(ctx, source, "the recording", Files{GIF: r.cfg.GIF, SVG: r.cfg.SVG, Text: r.cfg.Text}, r.cfg.Look)
 	defer func() { drop(files) }()
 	if err != nil {
 		return err
