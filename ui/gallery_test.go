@@ -65,7 +65,7 @@ func TestGoldenScreens(t *testing.T) {
 	g := &gallery{shots: map[string]map[[2]int]string{}, seen: map[string]bool{}, film: map[[2]int][]tea.View{}, themes: map[theme.Options]*theme.Theme{}}
 	all := plays()
 	for _, size := range gallerySizes() {
-		if testing.Short() && size[0] != 120 && size[0] != 40 {
+		if testing.Short() && size[0] != 40 {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {

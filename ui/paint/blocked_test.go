@@ -41,22 +41,26 @@ func TestATerminalThatIsStuck(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
+	frames, blob := 20000, strings.Repeat("eA==", 100_000)
+	if testing.Short() {
+		frames, blob = 2000, "eA=="
+	}
 	began := time.Now()
-	for i := range 20000 {
+	for i := range frames {
 		term.Show(frame(i), i%2 == 0)
 		if i%100 == 0 {
 			term.Filter(tea.ModeReportMsg{Mode: ansi.ModeSynchronizedOutput, Value: ansi.ModeReset})
 			term.Filter(tea.WindowSizeMsg{Width: 200, Height: 50})
 			term.Filter(tea.BackgroundColorMsg{})
-			term.Filter(tea.RawMsg{Msg: "\x1b]52;c;" + strings.Repeat("eA==", 100_000) + "\a"})
+			term.Filter(tea.RawMsg{Msg: "\x1b]52;c;" + blob + "\a"})
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("20,000 frames for a stuck terminal take %v", took)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("%d frames for a stuck terminal take %v", frames, took)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 40<<20 {
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 16<<20 {
 		t.Errorf("%d MB wait for a stuck terminal", grown>>20)
 	}
 	term.Show(tea.NewView("NOW"), true)
@@ -66,7 +70,7 @@ func TestATerminalThatIsStuck(t *testing.T) {
 		defer close(read)
 		_, _ = io.Copy(emu, r)
 	}()
-	for end := time.Now().Add(10 * time.Second); !strings.HasPrefix(emu.Screen(), "NOW\n"); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !strings.HasPrefix(emu.Screen(), "NOW\n"); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the newest frame does not come:\n%s", emu.Screen())
 		}

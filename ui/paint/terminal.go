@@ -28,7 +28,7 @@ const (
 	answerTime = 100 * time.Millisecond
 	askedTime  = 2 * time.Second
 	// rawBound bounds what waits to be written beside frames.
-	rawBound = 32 << 20
+	rawBound = 8 << 20
 )
 
 // TerminalConfig is what a Terminal is made of. All fields but In and Env are needed.
