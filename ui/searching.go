@@ -102,7 +102,7 @@ func (m *Model) foundAll(msg foundMsg) tea.Cmd {
 	case f.Messages == 0 && f.Unread == 0:
 		status = p.T("nothing found")
 	case f.Messages > 0:
-		status = p.T("%d in %d sessions", f.Messages, f.Sessions)
+		status = p.env.opts.Lang.N(f.Sessions, "%d in %d session", "%d in %d sessions", f.Messages, f.Sessions)
 	}
 	if f.Unread > 0 {
 		status += "  " + p.T("%d messages to read", f.Unread)
