@@ -68,7 +68,7 @@ func (c *command) demoCommand(o *options) *cobra.Command {
 	f.Float64Var(&d.speed, "speed", 1, c.T("how much faster than a person, 0.1 to 100"))
 	f.DurationVar(&d.idle, "idle", 0, c.T("the longest pause, such as 2s (default: as the script has it)"))
 	d.look(c, f)
-	cmd.AddCommand(c.demoExport(), c.demoFrom(o))
+	cmd.AddCommand(c.demoExport(o), c.demoFrom(o))
 	return cmd
 }
 

@@ -14,11 +14,11 @@ import (
 
 const longDemoExport words.Text = `Make a GIF, an SVG that moves, or text from a recording: an asciicast, version 2, of this program or of another.
 
-Pauses are as long as the recording says unless --idle says otherwise. Pictures are drawn with fonts of the program's own. A file
-that is there is replaced when the new one is complete.`
+Pauses are as long as the recording says unless --idle says otherwise. Pictures are drawn with fonts of the program's own. The keys
+that are configured are masked. A file that is there is replaced when the new one is complete.`
 
 // demoExport makes pictures and text of a cast.
-func (c *command) demoExport() *cobra.Command {
+func (c *command) demoExport(o *options) *cobra.Command {
 	var d demoOptions
 	var files record.Files
 	cmd := &cobra.Command{
@@ -29,7 +29,9 @@ func (c *command) demoExport() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return c.exportCast(cmd.Context(), args[0], files, &d) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.exportCast(cmd.Context(), o, args[0], files, &d)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&files.GIF, "gif", "", c.T("the GIF to write"))
@@ -42,7 +44,7 @@ func (c *command) demoExport() *cobra.Command {
 }
 
 // exportCast checks the flags, makes the files and says that they are there.
-func (c *command) exportCast(ctx context.Context, cast string, files record.Files, d *demoOptions) error {
+func (c *command) exportCast(ctx context.Context, o *options, cast string, files record.Files, d *demoOptions) error {
 	if files == (record.Files{}) {
 		return &UsageError{What: "nothing is to be written", Do: "name a file with --gif, --svg or --txt"}
 	}
@@ -56,7 +58,12 @@ func (c *command) exportCast(ctx context.Context, cast string, files record.File
 	if err != nil {
 		return err
 	}
+	cfg, err := c.load(o) // its keys have to be known
+	if err != nil {
+		return err
+	}
 	look.Speed, look.Idle = d.speed, d.idle
+	look.Masked = append(cfg.Profiles.Secrets(), cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal())
 	if err := record.Export(ctx, cast, files, look); err != nil {
 		return err
 	}

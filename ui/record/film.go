@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"vitrine/ui/emulator"
+	"vitrine/ui/paint"
 )
 
 // frameTime is the least time between two pictures: GIF players take shorter ones for much longer ones.
@@ -21,10 +23,12 @@ type film struct {
 	in    *CastReader
 	term  *emulator.Terminal
 	join  joiner
+	mask  *censor // nil when nothing is to be masked
 	idle  time.Duration
 	speed float64
 	w, h  int
 	seen  bool          // something was shown
+	left  string        // what leaves the screen, until something is shown after it
 	raw   time.Duration // of the last event, in the cast
 	at    time.Duration // the same, in the film
 }
@@ -35,7 +39,7 @@ func newFilm(r io.Reader, look Look) (*film, error) {
 		return nil, err
 	}
 	h := in.Header()
-	f := &film{in: in, w: h.Width, h: h.Height, term: emulator.New(h.Width, h.Height, ansi.WcWidth), idle: look.Idle, speed: look.Speed}
+	f := &film{in: in, w: h.Width, h: h.Height, term: emulator.New(h.Width, h.Height, ansi.WcWidth), mask: newCensor(look.Masked, h.Width, h.Height), idle: look.Idle, speed: look.Speed}
 	if f.idle == 0 {
 		f.idle = time.Duration(h.Idle * float64(time.Second))
 	}
@@ -66,11 +70,36 @@ func (f *film) show(e Event) {
 	switch e.Code {
 	case Output:
 		f.seen = true
-		feed(f.term, f.join.take(e.Data))
+		out := f.join.take(e.Data)
+		if f.mask != nil {
+			out = f.mask.frame(out)
+		}
+		// A program that leaves its screen wipes it. When that is the end, its last picture is what is to be seen.
+		if out == "" {
+			return
+		}
+		feed(f.term, f.left)
+		if f.left = ""; strings.Contains(out, ansi.ResetModeAltScreenSaveCursor) {
+			f.left = out
+			return
+		}
+		feed(f.term, out)
 	case Resize:
 		f.w, f.h, _ = parseSize(e.Data) // it was checked when it was read
 		f.term.Resize(f.w, f.h)
+		if f.mask != nil {
+			f.mask.resize(f.w, f.h)
+		}
 	}
+}
+
+// name is that of a mark, in one row and without secrets.
+func (f *film) name(s string) string {
+	s = paint.CleanLine(oneLine(s))
+	if f.mask != nil {
+		s = f.mask.mask.string(s)
+	}
+	return s
 }
 
 // pictures stops for the screens, at most one for each frameTime, with their times; several may look the same. It returns the time

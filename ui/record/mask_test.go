@@ -255,6 +255,23 @@ func TestSecretsAreMaskedInAnyFrames(t *testing.T) {
 	})
 }
 
+// B191: what is made of a cast of somebody else is masked too.
+func TestExportsAreMaskedB191(t *testing.T) {
+	dir := t.TempDir()
+	cast := castFile(t, head+"[0,\"o\",\"key "+key[:9]+"\"]\n[1,\"o\",\""+key[9:]+"\"]\n[2,\"m\",\"has "+key+"\"]\n[3,\"r\",\"60x3\"]\n[4,\"o\",\"\\u001b[H"+key+"\"]\n")
+	files := Files{SVG: dir + "/a.svg", Text: dir + "/a.txt"}
+	if err := Export(t.Context(), cast, files, Look{Masked: []string{key}}); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, files.Text)
+	if part := showsPart(text, key, mostPart-1); part != "" || !strings.Contains(text, "key ****") || !strings.Contains(text, "has ****") {
+		t.Errorf("it shows %q:\n%s", part, text)
+	}
+	if part := showsPart(read(t, files.SVG), key, mostPart-1); part != "" {
+		t.Errorf("the SVG shows %q", part)
+	}
+}
+
 // What no cell shows leaves nothing on the screen of a cast, however it ends.
 func TestCommandsShowNothing(t *testing.T) {
 	for _, out := range []string{"\x1b]0;在 a title\x1b\\", "\x1b]2;在 title\a", "\x1bPq在 picture\x1b\\", "\x1b_G在\x1b\\", "\x1b]8;;http://在\x1b\\", "\x1b]11;#fff\a"} {

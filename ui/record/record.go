@@ -47,6 +47,8 @@ type Look struct {
 	Hold time.Duration
 	// Theme is the colours of what the terminal draws in no colour of its own. The zero value is dark.
 	Theme Theme
+	// Masked are texts that nobody may see in what is made of a cast that somebody else recorded. A Recorder masks its own.
+	Masked []string
 	// NoFrame leaves the window around the picture out.
 	NoFrame bool
 	// Progress is told how far the making of a file is, from 0 to 1. It may be nil.

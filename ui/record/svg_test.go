@@ -269,3 +269,18 @@ more
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// A program that leaves its screen wipes it: its last picture stays when nothing comes after that.
+func TestLastPictureStays(t *testing.T) {
+	leave := quote("\x1b[m\x1b[2J\x1b[?1049l")
+	cast := head + "[0,\"o\",\"\\u001b[?1049hthe end\"]\n[1,\"o\"," + leave + "]\n"
+	for more, want := range map[string]string{"": "the end\n\n\n\n", "[2,\"o\",\"\"]\n": "the end\n\n\n\n", "[2,\"o\",\"$ \"]\n[3,\"o\",\"ls\"]\n": "$ ls\n\n\n\n"} {
+		to := filepath.Join(t.TempDir(), "out.txt")
+		if err := Export(t.Context(), castFile(t, cast+more), Files{Text: to}, Look{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, to); !strings.HasSuffix(got, "---\n"+want) {
+			t.Errorf("after %q the end is %q", more, got)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func writeText(ctx context.Context, src *source, w io.Writer, look Look, progres
 			f.show(e)
 			continue
 		}
-		if err := t.screen(e.At, oneLine(e.Data), f.term.Screen().String()); err != nil {
+		if err := t.screen(e.At, f.name(e.Data), f.term.Screen().String()); err != nil {
 			return err
 		}
 	}

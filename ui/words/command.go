@@ -162,10 +162,10 @@ func commandTable2() map[Text]string {
 		"vitrine: wrote %s; look at it before you share it: it shows all that was on the screen": "vitrine: 已写入 %s；分享前请先查看：其中包含屏幕上出现过的全部内容",
 		`Make a GIF, an SVG that moves, or text from a recording: an asciicast, version 2, of this program or of another.
 
-Pauses are as long as the recording says unless --idle says otherwise. Pictures are drawn with fonts of the program's own. A file
-that is there is replaced when the new one is complete.`: `将录制内容（asciicast 第 2 版，由本程序或其他程序录制）制成 GIF、会动的 SVG 或文本。
+Pauses are as long as the recording says unless --idle says otherwise. Pictures are drawn with fonts of the program's own. The keys
+that are configured are masked. A file that is there is replaced when the new one is complete.`: `将录制内容（asciicast 第 2 版，由本程序或其他程序录制）制成 GIF、会动的 SVG 或文本。
 
-停顿按录制内容，除非 --idle 另有指定。图片使用程序自带的字体绘制。已有的文件在新文件完整写好之后才会被替换。`,
+停顿按录制内容，除非 --idle 另有指定。图片使用程序自带的字体绘制。已配置的密钥会被遮盖。已有的文件在新文件完整写好之后才会被替换。`,
 		"vitrine: no font has these characters, a frame stands for each: %s": "vitrine: 没有字体包含这些字符，以方框代替：%s",
 		"nothing of %s has that in %s":                                       "%[2]s 中 %[1]s 的会话没有这些内容",
 		"%s in %s, %d of them shown; --limit shows more":                     "%[2]s中的 %[1]s，已显示 %[3]d 条；--limit 可显示更多",
