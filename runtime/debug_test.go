@@ -159,8 +159,8 @@ func TestDebuggerShowsTheRequest(t *testing.T) {
 			t.Errorf("view = %+v, %v", v, err)
 		}
 		b.goOn(ctx, runtime.Break{})
-		if _, err := b.eng.Context(ctx, "s"); err == nil {
-			t.Error("the context is shown while the model is called")
+		if v, err := b.eng.Context(ctx, "s"); err != nil || !v.Running || len(v.Parts) != 0 || len(v.Tools) == 0 {
+			t.Errorf("while the model is called: %+v, %v", v, err)
 		}
 		b.await(ctx, 0)
 	})

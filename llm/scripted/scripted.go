@@ -99,7 +99,7 @@ func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 			yield(llm.Chunk{}, err)
 			return
 		}
-		ended := false
+		ended := true
 		defer func() {
 			if !ended { // the program that asked died in the middle: the one after it asks again
 				c.giveBack(at)
@@ -108,11 +108,11 @@ func (c *Client) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 		if step.build != nil {
 			step = step.build(cloneRequest(req))
 			if step.build != nil {
-				ended = true
 				yield(llm.Chunk{}, &llm.Error{Kind: llm.ErrProtocol, Message: "a scripted function made another function"})
 				return
 			}
 		}
+		ended = false
 		c.play(ctx, req, step, play, yield)
 		ended = true
 	}
