@@ -407,7 +407,7 @@ func foreignBytes(out string) string {
 				return fmt.Sprintf("a link to %q shows %q", link, shown)
 			}
 			link, shown = target, ""
-		case builtCSI.MatchString(seq), builtModes.MatchString(seq):
+		case builtCSI.MatchString(seq), builtModes.MatchString(seq), seq == "\x1b[22;2t", seq == "\x1b[23;2t": // the last two keep the title
 		default:
 			return fmt.Sprintf("the program does not build %s", around)
 		}

@@ -287,6 +287,9 @@ func (p *Painter) drawRow(y int) {
 			x++
 			continue
 		}
+		if x == p.w-1 && x > 0 && old[x].Width == 1 && !sure(old[x].Content) {
+			x-- // where it took two cells the terminal moved it back over the one before
+		}
 		for x > 0 && p.row[x].Width == 0 {
 			x-- // the whole character
 		}
@@ -311,6 +314,9 @@ func (p *Painter) runEnd(old []uv.Cell, x int) int {
 	}
 	for end < p.w && (p.row[end].Width == 0 || !sure(p.lead(end-1).Content)) {
 		end++ // what such a character may have spilled on is written again
+	}
+	if end == p.w-1 && !sure(p.row[end].Content) {
+		end++ // it may stand over the cell before it too
 	}
 	return end
 }
