@@ -119,7 +119,8 @@ func (c *command) takeTerminal(leave func()) (restore func() error, err error) {
 		}
 	})
 	return func() error {
-		c.out.raw(ansi.ResetStyle + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
+		// A play that is left has not given back what it set.
+		c.out.raw(ansi.ResetStyle + "\x1b[?7h" + ansi.ResetModeUnicodeCore + ansi.SetCursorStyle(0) + ansi.ShowCursor + ansi.ResetModeAltScreenSaveCursor)
 		return term.Restore(in.Fd(), state)
 	}, nil
 }
