@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -100,22 +101,29 @@ func probe(ctx context.Context, path string) (h header, err error) {
 	return h, errors.Join(err, db.Close())
 }
 
-// migrate brings the database from version from to the newest, each step in a transaction of its own.
+// migrate brings the database from version from to the newest, each step in a transaction of its own; a new one at once, which is what
+// the first start waits for.
 func migrate(ctx context.Context, conn *sql.Conn, from int, steps []string, newID func() string) error {
+	if from == 0 && len(steps) > 0 {
+		if err := migrateOne(ctx, conn, len(steps), strings.Join(steps, "\n;\n"), newID, true); err != nil {
+			return errors.Join(fmt.Errorf("make version %d: %w", len(steps), err), rollback(conn))
+		}
+		return nil
+	}
 	for v := from; v < len(steps); v++ {
-		if err := migrateOne(ctx, conn, v+1, steps[v], newID); err != nil {
+		if err := migrateOne(ctx, conn, v+1, steps[v], newID, false); err != nil {
 			return errors.Join(fmt.Errorf("migrate to version %d: %w", v+1, err), rollback(conn))
 		}
 	}
 	return nil
 }
 
-func migrateOne(ctx context.Context, conn *sql.Conn, to int, step string, newID func() string) error {
+func migrateOne(ctx context.Context, conn *sql.Conn, to int, step string, newID func() string, fresh bool) error {
 	head := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", appID, to)
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE; "+step+"\n;"+head); err != nil {
 		return err
 	}
-	if to == 1 {
+	if fresh {
 		if err := setMeta(ctx, conn, metaID, newID()); err != nil {
 			return err
 		}
