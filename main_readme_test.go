@@ -113,6 +113,9 @@ func TestREADMEPicture(t *testing.T) {
 
 // The recording in the README is what the demo gives today, byte for byte.
 func TestREADMERecording(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drawing it takes long under the race detector; the plain run does")
+	}
 	path := filepath.Join(t.TempDir(), "acceptance.svg")
 	if code, _, errs := demoCommand(t, "acceptance", "--idle", "1s", "--record", path); code != 0 {
 		t.Fatal(errs)
