@@ -155,6 +155,7 @@ func (t *terminal) request(srv *server) (float64, error) {
 
 // burst is how long after the last of so many tokens, all sent at once, that one is on the screen.
 func (t *terminal) burst(srv *server, tokens int) (float64, error) {
+	time.Sleep(2 * time.Second) // a reply that is still coming would be waited for
 	t.forget()
 	if err := t.send(fmt.Sprintf("burst %d\r", tokens)); err != nil {
 		return 0, err
