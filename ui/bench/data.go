@@ -66,8 +66,8 @@ func fill(ctx context.Context, path string, sessions, messages, tabs int) (err e
 	return nil
 }
 
-// lastWord ends the reply of the server.
-const lastWord = "zyzzyva"
+// lastWord ends the reply of n tokens: that of the reply before may be painted again.
+func lastWord(n int) string { return fmt.Sprintf("zyzzyva%d", n) }
 
 // server answers as the last message asks: "burst N" is a reply of N tokens at once, "pace N en" or "pace N zh" one of N tokens, a
 // hundred a second.
@@ -127,7 +127,7 @@ func token(i, n int, chinese bool) string {
 	word, end := "word ", ""
 	switch {
 	case i == n-1:
-		word, end = lastWord, `,"finish_reason":"stop"`
+		word, end = lastWord(n), `,"finish_reason":"stop"`
 	case i%12 == 11:
 		word = "line.\\n\\n"
 	case chinese:

@@ -181,7 +181,7 @@ func (b programs) memory(ctx context.Context, r *report) error {
 	if err := t.send("burst 5000\r"); err != nil {
 		return err
 	}
-	at, err := t.await(lastWord, 60*time.Second)
+	at, err := t.await(lastWord(5000), 60*time.Second)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (t *terminal) request(srv *server) (float64, error) {
 		if err := t.send("\r"); err != nil {
 			return 0, err
 		}
-		if _, err := t.await(lastWord, 20*time.Second); err != nil {
+		if _, err := t.await(lastWord(3), 20*time.Second); err != nil {
 			return 0, err
 		}
 		took = append(took, float64(srv.came().Sub(began).Microseconds())/1000)
@@ -155,12 +155,11 @@ func (t *terminal) request(srv *server) (float64, error) {
 
 // burst is how long after the last of so many tokens, all sent at once, that one is on the screen.
 func (t *terminal) burst(srv *server, tokens int) (float64, error) {
-	time.Sleep(2 * time.Second) // a reply that is still coming would be waited for
 	t.forget()
 	if err := t.send(fmt.Sprintf("burst %d\r", tokens)); err != nil {
 		return 0, err
 	}
-	at, err := t.await(lastWord, 120*time.Second)
+	at, err := t.await(lastWord(tokens), 120*time.Second)
 	return round(float64(at.Sub(srv.lastSent()).Microseconds()) / 1000), err
 }
 
@@ -192,8 +191,12 @@ func (t *terminal) flow(prompt string, tabs int) (flow, error) {
 	if tabs > 1 {
 		return f, nil
 	}
+	var n int
+	if _, err := fmt.Sscanf(prompt, "pace %d", &n); err != nil {
+		return f, err
+	}
 	t.forget()
-	_, err = t.await(lastWord, 60*time.Second)
+	_, err = t.await(lastWord(n), 60*time.Second)
 	return f, err
 }
 
