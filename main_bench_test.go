@@ -91,6 +91,7 @@ func TestCrowdProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	lean() // as the program does
 	dir, clk := t.TempDir(), clock.Real()
 	cfg, err := config.Load(config.Inputs{Flags: config.Flags{User: "ann"}, Environ: []string{
 		"AGENT_DB_PATH=" + filepath.Join(dir, "sessions.db"), "AGENT_TRACE_PATH=" + filepath.Join(dir, "traces.jsonl")}})
