@@ -58,6 +58,10 @@ func TestTerminalRecording(t *testing.T) {
 	y.wait("REC 0:0")
 	y.send("my key is " + secret + "\r")
 	y.wait("an answer")
+	at := y.rows()[0]
+	y.until("a later frame, before which that of the answer was recorded", func() bool { return y.rows()[0] != at && strings.Contains(y.rows()[0], "REC") })
+	at = y.rows()[0]
+	y.until("one more", func() bool { return y.rows()[0] != at && strings.Contains(y.rows()[0], "REC") })
 	y.signal(syscall.SIGKILL)
 	y.exit()
 	casts, _ := filepath.Glob(filepath.Join(dir, "vitrine-*.cast"))
