@@ -87,11 +87,9 @@ func TestTerminalRecording(t *testing.T) {
 
 // Only a script that says live is played with the user's endpoint and key.
 func TestLiveDemo(t *testing.T) {
-	var keys []string
 	server := llmtest.NewServer()
 	t.Cleanup(server.Close)
-	server.Handle(func(r llmtest.Request) llmtest.Reply {
-		keys = append(keys, r.Header.Get("Authorization"))
+	server.Handle(func(llmtest.Request) llmtest.Reply {
 		return llmtest.Answer("from the server")
 	})
 	file := filepath.Join(t.TempDir(), "live.toml")
@@ -100,12 +98,14 @@ func TestLiveDemo(t *testing.T) {
 		if err := os.WriteFile(file, []byte("model = \""+model+"\"\n"+steps), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		keys = nil
+		asked := len(server.Requests())
 		c := vitrine(t.TempDir(), "demo", file, "--check").with("OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY=sk-live-0123456789")
 		res := c.run(t)
 		code, errs := res.code, res.stderr
-		if live := model == "live"; (code == 0) != live || live != (len(keys) > 0) || live && keys[0] != "Bearer sk-live-0123456789" {
-			t.Errorf("%s: exit code %d, %d requests\n%s", model, code, len(keys), errs)
+		requests := server.Requests()[asked:]
+		if live := model == "live"; (code == 0) != live || live != (len(requests) > 0) ||
+			live && requests[0].Header.Get("Authorization") != "Bearer sk-live-0123456789" {
+			t.Errorf("%s: exit code %d, %d requests\n%s", model, code, len(requests), errs)
 		}
 	}
 	c := vitrine(t.TempDir(), "demo", file, "--check")

@@ -193,7 +193,7 @@ func TestTerminalLargePaste(t *testing.T) {
 		return strings.HasPrefix(y.input(), "❯ [paste 1: 10,000 lines, ") && strings.HasSuffix(y.input(), "x")
 	})
 	y.send("\r")
-	y.wait("taken")
+	y.ended("taken")
 	requests := srv.Requests()
 	if len(requests) != 1 {
 		t.Fatalf("%d requests", len(requests))
@@ -252,7 +252,7 @@ func TestTerminalFilesInAMessage(t *testing.T) {
 	y = startTTY(t, program, 100, 30)
 	y.wait("first answer", "@ 笔记 一.md   ")
 	y.send("and now\r")
-	y.wait("second answer")
+	y.ended("second answer")
 	y.send("\x03\x03")
 	if code := y.exit(); code != 0 {
 		t.Errorf("exit code %d", code)

@@ -187,6 +187,13 @@ func (y *tty) wait(texts ...string) {
 	}
 }
 
+// ended waits for a run that ended well, with these texts on the screen: Ctrl+C, which quits then, would stop the run before.
+func (y *tty) ended(texts ...string) {
+	y.t.Helper()
+	y.wait(texts...)
+	y.until("the end of the run", func() bool { return strings.HasPrefix(y.status(), " ✓ done") })
+}
+
 func (y *tty) screen() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -682,7 +689,7 @@ printf '%s\n' "$line" > "$2"
 	time.Sleep(600 * time.Millisecond) // the question takes no key for half a second
 	y.send("y\r")
 	y.wait("48")
-	y.until("the end of the run", func() bool { return strings.HasPrefix(y.status(), " ✓ done") })
+	y.ended()
 	y.send("\x03\x03")
 	if code := y.exit(); code != 0 {
 		t.Errorf("exit code %d: the Ctrl+C of the editor counts", code)
