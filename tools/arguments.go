@@ -110,10 +110,43 @@ func notObject(kind string) *Error {
 		Message: "the arguments must be a JSON object, received " + article + kind + "; nothing was executed"}
 }
 
+// plain says that valid JSON is an object of one level whose keys are sorted, without space and without an escape: it is canonical as it is.
+func plain(args []byte) bool {
+	var key, last []byte
+	inString, isKey, from := false, false, 0
+	for i, c := range args {
+		switch {
+		case c == '\\' || c < ' ' || c >= utf8.RuneSelf || c == 0x7f:
+			return false
+		case c == '"' && inString:
+			inString = false
+			if key = args[from:i]; isKey && last != nil && bytes.Compare(last, key) >= 0 {
+				return false
+			}
+			if isKey {
+				last, isKey = key, false
+			}
+		case inString:
+		case c == '"':
+			inString, from = true, i+1
+		case c == ',':
+			isKey = true
+		case c == '{':
+			if i > 0 {
+				return false
+			}
+			isKey = true
+		case c == '[' || c == ' ':
+			return false
+		}
+	}
+	return len(args) > 0 && args[0] == '{'
+}
+
 // Canonical gives the arguments with sorted keys and without space, numbers as they are written, so that two calls that say
 // the same are the same bytes. A text that is no JSON is returned as it is.
 func Canonical(args json.RawMessage) json.RawMessage {
-	if !json.Valid(args) {
+	if !json.Valid(args) || plain(args) {
 		return args
 	}
 	v, err := decodeJSON(args)

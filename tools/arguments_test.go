@@ -229,3 +229,32 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// What is taken as canonical without a look inside is what decoding and encoding gives.
+func TestCanonicalOfPlainArguments(t *testing.T) {
+	value := rapid.SampledFrom([]string{`1`, `-0`, `1e5`, `"x"`, `""`, `"a,b:{}"`, `"<&>"`, `true`, `null`, `{}`, `[]`, `{"b":1,"a":2}`, `[1, 2]`, `"é"`, `"\u00e9"`, `"\n"`, `"\ud800"`, ` 1`, `1 `, `"\u007f"`, "\"\x7f\""})
+	key := rapid.SampledFrom([]string{`"a"`, `"b"`, `"aa"`, `""`, `"a\"b"`, `"B"`, ` "c"`, `"汉"`})
+	taken := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var fields []string
+		for range rapid.IntRange(0, 4).Draw(t, "fields") {
+			fields = append(fields, key.Draw(t, "key")+":"+value.Draw(t, "value"))
+		}
+		text := json.RawMessage(rapid.SampledFrom([]string{"", " "}).Draw(t, "space") + "{" + strings.Join(fields, ",") + "}")
+		if !json.Valid(text) || !plain(text) {
+			return
+		}
+		taken++
+		v, err := decodeJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := encodeJSON(v)
+		if err != nil || string(want) != string(text) {
+			t.Fatalf("%s is taken as it is, and is %s (%v)", text, want, err)
+		}
+	})
+	if taken == 0 || !plain(json.RawMessage(`{"a":"x y","b":2}`)) {
+		t.Error("nothing is plain")
+	}
+}

@@ -29,7 +29,10 @@ func NewResult(out Output, err error) Result {
 	if err != nil {
 		return ErrorResult(&Error{Code: CodeInternal, Message: "the tool's data cannot be written as JSON: " + CleanLine(err.Error(), 200)})
 	}
-	return Result{OK: true, Data: safeData(data)}
+	if !utf8.Valid(data) || bytes.Contains(data, []byte(`\u`)) { // else it is as the encoder writes it, compact
+		data = safeData(data)
+	}
+	return Result{OK: true, Data: data}
 }
 
 // ErrorResult is the result of a failure. The error's texts are made safe and short in a copy.
