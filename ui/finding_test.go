@@ -262,6 +262,12 @@ func TestSearchAllSessions(t *testing.T) {
 	d.pass(seekAfter * 2)
 	d.sees("nothing found")
 	d.press("esc")
+	// What is pasted is looked for like what is typed.
+	d.press("ctrl+x", "g")
+	d.send(tea.PasteMsg{Content: "窗口"})
+	d.pass(seekAfter * 2)
+	d.sees("SEARCH  窗口", "✦ deploy plan", "部署窗口 of Friday")
+	d.press("esc")
 	// From the picker, with what was typed there.
 	d.enter("/sessions")
 	d.typed("question")

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime"
+	"vitrine/ui/dialog"
 	"vitrine/ui/theme"
 	"vitrine/ui/words"
 )
@@ -196,6 +197,9 @@ func (m *Model) paste(text string) tea.Cmd {
 	p := m.page()
 	if p.dialog != nil {
 		p.dialog.Paste(text)
+		if d, ok := p.dialog.(*dialog.Search); ok {
+			return m.result(p, dialog.Sought{Kind: d.Kind(), Text: d.Text()})
+		}
 		return nil
 	}
 	m.chord = false
