@@ -515,6 +515,44 @@ func TestTerminalNoColor(t *testing.T) {
 	y.clean()
 }
 
+// B034: an answer that comes byte by byte, 20 ms apart, between letters that are typed, is no input, and takes no letter along.
+func TestTerminalAnswersByteByByte(t *testing.T) {
+	t.Parallel()
+	y := startTTY(t, vitrine(t.TempDir()), 100, 30)
+	y.wait("ready")
+	for _, a := range []string{"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\", "\x1b[?2027;2$y", "\x1b[12;40R", "\x1b[?62;22c"} {
+		intime := false
+		for tries := 0; tries < 20 && !intime; tries++ { // this machine may hold the writer up for longer than a terminal would
+			intime = true
+			y.send("a")
+			for i := range len(a) {
+				began := time.Now()
+				y.send(a[i : i+1])
+				time.Sleep(20 * time.Millisecond)
+				intime = intime && time.Since(began) < 40*time.Millisecond
+			}
+			y.send("bc")
+			y.until("the letters", func() bool { return strings.HasSuffix(y.input(), "c") })
+			if got := y.input(); intime && got != "❯ abc" {
+				t.Errorf("with %q the input holds %q", a, got)
+			}
+			y.send("\x03")
+			y.until("no text", func() bool { return y.input() == "❯" })
+		}
+		if !intime {
+			t.Logf("%q could not be written in time", a)
+		}
+	}
+	y.send("?")
+	y.wait("KEYS")
+	y.send("\x1b") // alone it is the Esc key
+	y.until("the closed help", func() bool { return !strings.Contains(y.screen(), "KEYS") })
+	y.send("\x18q") // a second Ctrl+C could come when the terminal is the shell's again
+	if code := y.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // What a terminal answers late, or in pieces, is no input (B034, as far as the reader of keys goes); after the end nothing of
 // it reaches the shell.
 func TestTerminalAnswersLate(t *testing.T) {

@@ -77,8 +77,13 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 
 // show runs the screen on the terminal until it ends, and gives the terminal back.
 func show(ctx context.Context, opts Options, m *Model, g *guard) (err error) {
+	keys := &paint.Keys{File: opts.Input, Clock: opts.Clock}
 	if opts.Stock || !paint.Own {
-		p := tea.NewProgram(g, append(stockOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(opts.Input), tea.WithOutput(opts.Output))...)
+		var in io.Reader = opts.Input
+		if paint.Own { // other consoles are the library's own affair
+			in = keys
+		}
+		p := tea.NewProgram(g, append(stockOptions(opts.Clock), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(opts.Output))...)
 		_, err := p.Run()
 		// A first frame may have hidden the cursor on the main screen, before the other one was entered.
 		_, _ = io.WriteString(opts.Output, ansi.ShowCursor)
@@ -93,7 +98,6 @@ func show(ctx context.Context, opts Options, m *Model, g *guard) (err error) {
 	})
 	m.env.terminal = t
 	defer func() { err = errors.Join(err, m.endRecording()) }()
-	keys := &paint.Keys{File: opts.Input, Clock: opts.Clock}
 	p := tea.NewProgram(g, append(ownOptions(opts.Clock, t, g), tea.WithContext(ctx), tea.WithInput(keys),
 		tea.WithColorProfile(profile), tea.WithWindowSize(m.w, m.h))...)
 	if err := t.Start(); err != nil {

@@ -3,6 +3,7 @@ package paint
 import (
 	"bytes"
 	"os"
+	"strings"
 	"time"
 
 	"vitrine/runtime/clock"
@@ -12,8 +13,10 @@ const (
 	// answerRest is how long the rest of an answer may take, and mostAnswer how long one is.
 	answerRest = time.Second
 	mostAnswer = 1 << 10
-	// leadTime is how long the library waits for what follows an escape.
+	// leadTime is how long what follows an escape is waited for; the library waits as long for what it gets.
 	leadTime = 50 * time.Millisecond
+	// mostLead is how long what may go on is; a key is shorter.
+	mostLead = 24
 	// reportRest is how long the rest of a mouse report is waited for behind an escape, mouseRecent how long after the last report.
 	reportRest  = 200 * time.Millisecond
 	mouseRecent = 300 * time.Millisecond
@@ -21,12 +24,16 @@ const (
 
 // Keys reads what is typed, for Bubble Tea. What the terminal answers may come in pieces over a slow line, with as much time in
 // between as it likes; Bubble Tea would take the rest of it for text. So an answer that has begun is held back until it is whole, and
-// is forgotten when its rest does not come. So are reports of the mouse. Keys and pastes pass as they are. It belongs to one goroutine at a time.
+// is forgotten when its rest does not come. So are reports of the mouse. What begins like one, and like a key, waits for the next byte.
+// Keys and pastes pass as they are, but for the Esc key, which was waited for and is written so that nobody waits again. It belongs to
+// one goroutine at a time.
 type Keys struct {
 	// File is the terminal; all but Read is its own.
 	*os.File
 	// Clock tells how long an answer takes.
 	Clock clock.Clock
+	// Ready waits until there is something to read, at most so long, and says whether there is. Nil asks the file.
+	Ready func(most time.Duration) bool
 
 	out    []byte    // to be handed on
 	held   []byte    // an answer that has begun
@@ -46,8 +53,15 @@ func (k *Keys) Read(b []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
-		if k.escapes(b[:n]) && n < len(b) && readable(k.File, reportRest) {
+		for n < len(b) {
+			wait := k.unfinished(b[:n])
+			if wait == 0 || !k.ready(wait) {
+				break
+			}
 			more, _ := k.File.Read(b[n:]) // an error comes again
+			if more == 0 {
+				break
+			}
 			n += more
 		}
 		k.take(b[:n], k.Clock.Now())
@@ -57,13 +71,32 @@ func (k *Keys) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// escapes says that what came ends with an escape that may begin a mouse report: others came just before. Alone it is the Esc key.
-func (k *Keys) escapes(b []byte) bool {
+// ready asks whether more comes in a time.
+func (k *Keys) ready(most time.Duration) bool {
+	if k.Ready != nil {
+		return k.Ready(most)
+	}
+	return readable(k.File, most)
+}
+
+// unfinished says how long to wait for what comes behind the end of b, which may be the beginning of an answer, of a key or of a report
+// of the mouse; 0 when it is none. Alone an escape is the Esc key.
+func (k *Keys) unfinished(b []byte) time.Duration {
 	now := k.Clock.Now()
 	if bytes.Contains(b, []byte(reportStart)) {
 		k.mouse = now
 	}
-	return now.Sub(k.mouse) < mouseRecent && (b[len(b)-1] == 0x1b || bytes.HasSuffix(b, []byte("\x1b[")))
+	i := bytes.LastIndexByte(b, 0x1b)
+	if i < 0 || len(b)-i > mostLead {
+		return 0
+	}
+	switch s := string(b[i:]); {
+	case s != "\x1b" && s != "\x1bO" && s != "\x1b]" && s != "\x1bP" && (s[1] != '[' || strings.Trim(s[2:], "0123456789;:") != ""):
+		return 0
+	case now.Sub(k.mouse) < mouseRecent && (s == "\x1b" || s == "\x1b["):
+		return reportRest
+	}
+	return leadTime
 }
 
 // take sorts what came at a time.
@@ -86,7 +119,12 @@ func (k *Keys) take(b []byte, now time.Time) {
 		}
 		switch {
 		case state == noAnswer:
-			if i >= handed {
+			switch {
+			case i < handed:
+			case data[i] == 0x1b && i+1 == len(data) && !k.paste: // nothing came behind it
+				k.out = append(k.out, escKey...)
+				k.note(data[i])
+			default:
 				k.hand(data[i])
 			}
 			i++
@@ -101,7 +139,7 @@ func (k *Keys) take(b []byte, now time.Time) {
 			if k.cut && i == 0 {
 				first = len(k.lead)
 			}
-			if first == 0 || now.Sub(k.leadAt) < leadTime {
+			if first == 0 || first > 1 && now.Sub(k.leadAt) < leadTime { // an escape alone was the Esc key
 				for _, c := range data[i+first : i+n] {
 					k.hand(c)
 				}
@@ -118,9 +156,14 @@ func (k *Keys) take(b []byte, now time.Time) {
 	}
 }
 
-// hand hands a byte on, and sees where pastes begin and end.
+// hand hands a byte on.
 func (k *Keys) hand(c byte) {
 	k.out = append(k.out, c)
+	k.note(c)
+}
+
+// note sees where pastes begin and end.
+func (k *Keys) note(c byte) {
 	if k.tail = append(k.tail, c); len(k.tail) > len(pasteStart) {
 		k.tail = k.tail[1:]
 	}
@@ -135,6 +178,8 @@ func (k *Keys) hand(c byte) {
 const (
 	pasteStart = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
+	// escKey is the Esc key in the form that ends by itself.
+	escKey = "\x1b[27u"
 	// reportStart begins a report of the mouse.
 	reportStart = "\x1b[<"
 )
