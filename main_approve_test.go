@@ -166,6 +166,7 @@ func TestFirstLettersAnswerNothing(t *testing.T) {
 	p.done()
 	l.has("shell rm")
 	p, l = ask()
+	p.Advance(rest)
 	p.Press("tab", "y")
 	p.done()
 	l.has("shell rm")

@@ -166,7 +166,7 @@ func TestDebuggerArmedInARun(t *testing.T) {
 	p.until("the mark", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " ? paused") })
 	p.Press("ctrl+x", "a")
 	p.wait("PAUSED  before look")
-	p.Press("c")
+	p.press("c")
 	p.wait("APPROVE  shell")
 	p.seesNot("break: look")
 	p.press("y")
@@ -362,7 +362,7 @@ func TestDebuggerOnAHiddenTab(t *testing.T) {
 	}
 	p.Press("ctrl+x", "a")
 	p.wait("PAUSED")
-	p.Press("c")
+	p.press("c")
 	p.wait("never")
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // follower is the screen in a process of its own, on the session that the frozen process holds.
@@ -71,6 +72,7 @@ func (tr *trial) takeOver(t *testing.T, y *tty) {
 			}
 		}
 	}
+	time.Sleep(seen)
 	y.send("\t") // to the question
 	y.send(word)
 	y.wait("All done: ", "✓ done")

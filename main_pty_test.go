@@ -452,6 +452,9 @@ func TestTerminalPanicInAGoroutine(t *testing.T) {
 	z.wait("? INTERRUPTED  turn 1")
 }
 
+// seen is how long a question has to stand there before it takes a key.
+const seen = 600 * time.Millisecond
+
 // Killed in the middle of a stream, and in a tool, and started again at once: the session opens, asks about the turn, and
 // the next question is answered.
 func TestTerminalKilled(t *testing.T) {
@@ -474,6 +477,7 @@ func TestTerminalKilled(t *testing.T) {
 			}
 			z := startTTY(t, vitrine(dir), 120, 30)
 			z.wait("? INTERRUPTED  turn 1")
+			time.Sleep(seen)
 			z.send("\tx") // the question has the focus after Tab
 			z.wait("[interrupted]")
 			z.send("what is 2+2?\r")
@@ -712,6 +716,7 @@ printf '%s\n' "$line" > "$2"
 	}
 	y.send("\r")
 	y.wait("APPROVE  calculator", "6*7")
+	time.Sleep(seen)
 	y.send("\te")
 	y.wait("EDIT  arguments of calculator", `"6*7"`)
 	y.send("\x07")
@@ -724,7 +729,7 @@ printf '%s\n' "$line" > "$2"
 	y.wait("EDIT  arguments of calculator", `{"expression":"6*8"}`)
 	y.send("\r")
 	y.wait("APPROVE  calculator", "expression  6*8")
-	time.Sleep(600 * time.Millisecond) // the question takes no key for half a second
+	time.Sleep(seen)
 	y.send("y\r")
 	y.wait("48")
 	y.ended()

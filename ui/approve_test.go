@@ -117,6 +117,7 @@ func TestApprovalQuestions(t *testing.T) {
 	}
 	p.press("ctrl+x", "a")
 	p.sees("2 of 3")
+	p.pass(calmAfter)
 	p.press("y")
 	p.pass(time.Second)
 	p.sees("3 of 3", "three")

@@ -27,7 +27,8 @@ import (
 // asking is how far the question of a page is with the user.
 type asking struct {
 	id       string    // of the question in view; empty: none
-	since    time.Time // when it came into view, or zero when the user went to it
+	since    time.Time // when it came into view
+	settled  bool      // it stood in view without a key for long enough to have been seen
 	byUser   bool      // the user gave it the focus
 	steps    bool      // the user did, for the question before, and touched nothing since
 	follows  bool      // it has the focus for that
@@ -40,7 +41,7 @@ type asking struct {
 	letterOf string          // that question
 
 	coming bool      // a question will come into view in a moment
-	before bool      // what is in the input was begun before the question came into view
+	before bool      // what is in the input was begun before the question can have been seen
 	warned string    // the question over which an input was held back
 	backAt time.Time // when one was
 }
@@ -184,7 +185,7 @@ func (p *page) watch(seen bool) tea.Cmd {
 		return nil
 	}
 	if id := p.questionID(); id != a.id {
-		a.id, a.since, a.before = id, p.env.now, !p.edit.Empty()
+		p.comes(id)
 		switch {
 		case p.focus == paneQuestion && (id == "" || !a.byUser):
 			p.focusOn(paneInput)
@@ -193,13 +194,11 @@ func (p *page) watch(seen bool) tea.Cmd {
 			a.byUser, a.steps, a.follows = true, false, true
 		}
 	}
+	a.before = a.before || a.id != "" && !a.settled && !p.edit.Empty()
 	if a.id == "" || !p.restful() {
 		return nil
 	}
-	rest := a.since
-	if a.key.After(rest) {
-		rest = a.key
-	}
+	rest := a.quietSince()
 	if rest.Equal(a.armed) {
 		return nil
 	}
@@ -230,7 +229,15 @@ func (p *page) calmed(msg calmMsg) {
 func (p *page) goToQuestion() {
 	p.ask.later = false
 	p.focusOn(paneQuestion)
-	p.ask.id, p.ask.since, p.ask.byUser, p.ask.follows, p.ask.before = p.questionID(), time.Time{}, true, false, false
+	if id := p.questionID(); id != p.ask.id {
+		p.comes(id)
+	}
+	p.ask.byUser, p.ask.follows, p.ask.before = true, false, p.ask.before && !p.ask.settled
+}
+
+// comes notes that a question came into view.
+func (p *page) comes(id string) {
+	p.ask.id, p.ask.since, p.ask.settled, p.ask.before = id, p.env.now, false, !p.edit.Empty()
 }
 
 // leaveQuestion is the user's way from the question to the input: it does not take the focus again by itself.
@@ -246,8 +253,24 @@ func (p *page) unfocusQuestion() {
 	}
 }
 
-// touched is anything that the user did on the page.
-func (p *page) touched() { p.ask.key, p.ask.steps = p.env.now, false }
+// quietSince is when the question came into view, or the last key after that.
+func (a *asking) quietSince() time.Time {
+	if a.key.After(a.since) {
+		return a.key
+	}
+	return a.since
+}
+
+// touched is anything that the user did on the page, before it takes effect. Keys that follow each other from before the question
+// came are of one hand movement, however long it lasts; a dialog may hide it.
+func (p *page) touched() {
+	a := &p.ask
+	a.settled = a.settled || a.id != "" && p.dialog == nil && p.env.now.Sub(a.quietSince()) >= calmAfter
+	a.key, a.steps = p.env.now, false
+}
+
+// soonText is said of a key that came too soon to be an answer.
+const soonText words.Text = "the question has just come up: that key answered nothing"
 
 // stands says that the run stands still for the debugger.
 func (p *page) stands() bool {
@@ -267,8 +290,8 @@ func (p *page) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	case !p.answers(k):
 		p.focusOn(paneInput)
 		return p.inputKey(k)
-	case p.env.now.Sub(a.since) < calmAfter:
-		return nil // another question had stood there
+	case !a.settled:
+		return p.tell(theme.Warn, p.T(soonText))
 	case a.byUser || k.Text == "":
 		return p.answer(k)
 	}
@@ -301,7 +324,7 @@ func (p *page) answering() bool {
 const askedText words.Text = "a question has come up: Tab answers it, Enter again sends the text"
 
 // tooSoon says that a text may not be sent, because a question stands that it would take the place of and that may not have been
-// seen: it came into view less than half a second ago, or after the text was begun; or that the text was meant as the answer: it
+// seen: there was no rest since it came into view, or not before the text was begun; or that the text was meant as the answer: it
 // reads like one, and the question had not lit. Who enters it again after a while means it.
 func (p *page) tooSoon(text string) bool {
 	a, now := &p.ask, p.env.now
@@ -311,7 +334,7 @@ func (p *page) tooSoon(text string) bool {
 		return true
 	case id == "":
 		return false
-	case now.Sub(a.since) < calmAfter, now.Sub(a.backAt) < calmAfter:
+	case !a.settled, now.Sub(a.backAt) < calmAfter:
 		return true
 	}
 	return a.warned != id && (a.before || a.letterOf != id && p.readsAsAnswer(text))

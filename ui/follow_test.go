@@ -163,6 +163,7 @@ func TestBlankAnswerIsRefused(t *testing.T) {
 	d.f.asked(d.id(), trace.ApprovalData{ID: "c1", Tool: "look", Cause: causeBreak, Arguments: json.RawMessage(`{}`)})
 	d.short()
 	for _, blank := range []string{"", "   ", " \n\t "} {
+		d.pass(calmAfter)
 		d.press("tab", "a")
 		d.sees("ANSWER")
 		d.clearEditor()
@@ -210,6 +211,7 @@ func TestReasonForACallThatHasGone(t *testing.T) {
 	d.enter("go")
 	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{}`)})
 	d.short()
+	d.pass(calmAfter)
 	d.press("tab", "n")
 	d.typed("not on a Friday")
 	d.f.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"vitrine/runtime"
 	"vitrine/tools"
 	"vitrine/trace"
@@ -73,7 +75,75 @@ func TestEnterAsAQuestionComes(t *testing.T) {
 	}
 }
 
-// What was begun before the question came, or reads like an answer to it and was typed before it lit, is held back once, however
+// Keys that follow one another from the moment a question comes into view answer nothing, whichever they are, whatever gives the
+// question the focus, and however long they go on; in a rest after that Tab and the letter do.
+func TestKeysOnTheirWay(t *testing.T) {
+	ways := map[string]func(d *driver){
+		"Tab": func(d *driver) { d.press("tab") }, "nothing": func(*driver) {}, "Ctrl+X A": func(d *driver) { d.press("ctrl+x", "a") },
+		"a click": func(d *driver) { d.send(tea.MouseClickMsg{X: 5, Y: d.m.page().lay.dock.y, Button: tea.MouseLeft}) },
+		"a text":  func(d *driver) { d.typed("fo"); d.press("tab") },
+	}
+	for name, open := range questionsInView(t) {
+		for way, reach := range ways {
+			d := open()
+			var letters []string
+			for _, c := range d.m.page().choices() {
+				if k := c.keys.Keys()[0]; len(k) == 1 {
+					letters = append(letters, k)
+				}
+			}
+			if way != "Tab" {
+				letters = letters[:1]
+			}
+			for _, letter := range letters {
+				for _, pace := range []time.Duration{0, 400 * time.Millisecond} {
+					d := open()
+					p := d.m.page()
+					question, before := p.questionID(), len(d.f.order)
+					reach(d)
+					for range 8 {
+						d.pass(pace)
+						d.press(letter)
+						d.pass(pace)
+						d.press("enter")
+					}
+					if len(d.f.settings) > 0 || p.questionID() != question || p.dialog != nil || len(d.f.order) > before {
+						t.Fatalf("%s, %s, then %s each %v: %q, %+v, asked %q", name, way, letter, pace, d.f.order, d.f.settings, p.questionID())
+					}
+				}
+			}
+			d = open()
+			reach(d)
+			d.press(letters[0])
+			if d.m.page().focus == paneQuestion {
+				d.sees("that key answered nothing")
+			}
+			d.pass(time.Second)
+			d.press("ctrl+u")
+			d.pass(time.Second)
+			d.press("ctrl+x", "a", letters[0])
+			d.short()
+			if len(d.f.settings) != 1 && !d.did("resume s true") {
+				t.Errorf("%s, %s: it cannot be answered: %q", name, way, d.f.order)
+			}
+		}
+	}
+	// Ctrl+C was meant for the run.
+	for _, c := range []struct {
+		after   time.Duration
+		cancels bool
+	}{{0, true}, {400 * time.Millisecond, true}, {time.Second, false}} {
+		d := questionsInView(t)["approval"]()
+		d.pass(c.after)
+		d.press("ctrl+c")
+		d.short()
+		if cancelled := d.did("cancel " + d.id()); cancelled != c.cancels || len(d.f.settings) > 0 == c.cancels {
+			t.Errorf("Ctrl+C after %v: %q, %+v", c.after, d.f.order, d.f.settings)
+		}
+	}
+}
+
+// What was begun before the question came, or before it can have been seen, or reads like an answer to it and was typed before it lit, is held back once, however
 // late it is entered; a text that was begun later is sent.
 func TestTextsBegunBeforeTheQuestion(t *testing.T) {
 	ask := func(d *driver) {
@@ -91,8 +161,8 @@ func TestTextsBegunBeforeTheQuestion(t *testing.T) {
 		{gap: "Yes", held: true},
 		{gap: "deny ", held: true},
 		{gap: "always here", held: true},
-		{gap: "yesterday"},
-		{gap: "no way"},
+		{gap: "yesterday", held: true},
+		{later: "no way"},
 	} {
 		d := open()
 		d.typed(c.before)

@@ -118,6 +118,7 @@ func TestEditorComesBack(t *testing.T) {
 	d.sees("/help")
 	back(outsideMsg{text: "lost", err: errors.New("vi: exit status 1")})
 	d.sees("the text is as it was: vi: exit status 1", "/hel")
+	d.pass(calmAfter)
 	d.press("ctrl+u", "tab", "e")
 	d.sees("EDIT", `"x": 1`, "Ctrl+G $EDITOR")
 	back(outsideMsg{kind: kindEdit, subject: "c1", text: "{\"x\":\x00 9}"})
@@ -142,6 +143,7 @@ func TestReasonIsKept(t *testing.T) {
 		s.run, s.running = &runtime.RunRow{ID: "r", Turn: 1, Step: 1, State: runtime.StateWaitingApproval, StartedAt: start}, true
 		s.rows = []runtime.CallRow{{ID: "c1", RunID: "r", Name: "look", Arguments: `{"x":1}`, Status: runtime.CallWaiting}, {ID: "c2", RunID: "r", Name: "look", Arguments: `{"x":2}`, Status: runtime.CallWaiting}}
 	})
+	d.pass(calmAfter)
 	d.press("tab", "n")
 	d.typed("too late, 太晚了")
 	d.press("esc")

@@ -163,7 +163,7 @@ func (p *page) inputKey(k tea.KeyPressMsg) tea.Cmd {
 		p.edit.Insert("\n")
 		return p.changedInput()
 	case key.Matches(k, keys.Send):
-		if p.answering() {
+		if p.answering() && p.ask.settled {
 			letter, cmd := p.unchoose()
 			return tea.Batch(cmd, p.answer(letter))
 		}

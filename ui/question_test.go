@@ -96,7 +96,7 @@ func TestKeysDoNotSpillOver(t *testing.T) {
 	id := d.id()
 	d.enter("go")
 	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "one", Arguments: json.RawMessage(`{}`)}, trace.ApprovalData{ID: "c2", Tool: "two", Arguments: json.RawMessage(`{}`)})
-	d.short()
+	d.pass(calmAfter)
 	d.press("tab", "y", "y", "y")
 	if n := len(d.m.page().approve.waiting); n != 1 {
 		t.Fatalf("%d wait", n)
@@ -237,6 +237,7 @@ func TestStepsFollow(t *testing.T) {
 		d := newDriver(t, 100, 30)
 		d.enter("go")
 		stop(d, 1)
+		d.pass(calmAfter)
 		d.press("tab", "s")
 		d.short()
 		d.f.paused(d.id(), nil)
@@ -253,6 +254,7 @@ func TestStepsFollow(t *testing.T) {
 	if n := len(d.f.settings); n != 1 {
 		t.Fatalf("%d settings: a key that was on its way stepped", n)
 	}
+	d.pass(calmAfter)
 	d.press("tab", "s")
 	d.short()
 	if n := len(d.f.settings); n != 2 {
@@ -308,6 +310,7 @@ func TestDebuggerKeys(t *testing.T) {
 			for key, want := range map[string]runtime.Break{"s": {Next: true}, "c": {}, "u": {Tool: "shell"}} {
 				d := open()
 				d.sees("PAUSED  before")
+				d.pass(calmAfter)
 				d.press("tab", key)
 				d.short()
 				if key == "u" {
@@ -324,12 +327,14 @@ func TestDebuggerKeys(t *testing.T) {
 				d.seesNot("PAUSED")
 			}
 			d := open()
+			d.pass(calmAfter)
 			d.press("tab", "x")
 			d.short()
 			if restarted != d.did("resume s false") || restarted == d.did("cancel s") {
 				t.Errorf("%s, restarted %v: x: %q", before, restarted, d.f.order)
 			}
 			d = open()
+			d.pass(calmAfter)
 			d.press("tab", "v")
 			d.short()
 			d.sees(map[string]string{"model": "CONTEXT", "tool": "PAUSED  before look"}[before])
@@ -346,6 +351,7 @@ func TestDebuggerWordFails(t *testing.T) {
 	d.f.paused(id, d.f.session(id).pause)
 	d.short()
 	d.f.fail["set"] = errors.New("the store is away")
+	d.pass(calmAfter)
 	d.press("tab", "s")
 	d.short()
 	d.sees("PAUSED  before the model call", "the store is away")
@@ -353,6 +359,7 @@ func TestDebuggerWordFails(t *testing.T) {
 	if p := d.m.page(); p.focus != paneQuestion || !p.ask.byUser {
 		t.Error("the question that stands again has lost the focus")
 	}
+	d.pass(calmAfter)
 	d.press("tab", "u")
 	d.short()
 	d.f.session(id).pause = nil
@@ -373,6 +380,7 @@ func TestRunUntilUnknownTools(t *testing.T) {
 	d.enter("go")
 	d.f.paused(id, &trace.Pause{Step: 1, Model: "m", Messages: 2, Tokens: 100})
 	d.short()
+	d.pass(calmAfter)
 	d.press("tab", "u")
 	d.short()
 	d.sees("RUN UNTIL", "the next call of this tool")
@@ -421,6 +429,7 @@ func TestEditKeepsTheText(t *testing.T) {
 	d.enter("go")
 	d.f.asked(id, trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{"x":1}`)})
 	d.short()
+	d.pass(calmAfter)
 	d.press("tab", "e")
 	d.sees("EDIT", `"x": 1`)
 	for text, why := range map[string]string{
@@ -561,6 +570,7 @@ func TestEditAndAnswerAreSent(t *testing.T) {
 				f.emit("s", true, trace.ApprovalData{Phase: "asked", ID: c.ID, Tool: "look", Arguments: json.RawMessage(c.Arguments), Cause: causeBreak})
 			}
 		})
+		d.pass(calmAfter)
 		d.press("tab", "e")
 		d.clearEditor()
 		d.send(tea.PasteMsg{Content: `{"x":3}`})

@@ -172,10 +172,11 @@ func (m *Model) escapeDoes() words.Text {
 // clearedText is said until Up has brought the text back.
 const clearedText words.Text = "cleared; Up brings it back"
 
-// stopKey is Ctrl+C without a dialog: it cancels the run, else clears the input, else leaves when it comes twice.
+// stopKey is Ctrl+C without a dialog: it denies what is asked, else cancels the run, else clears the input, else leaves when it comes
+// twice. One that was on its way when the question came was meant for the run.
 func (m *Model) stopKey() tea.Cmd {
 	p := m.page()
-	if p.question() == questionApprove && !m.quit.leaving {
+	if p.question() == questionApprove && p.ask.settled && !m.quit.leaving {
 		return p.decide(runtime.Decision{Call: p.approve.waiting[0].ID})
 	}
 	if p.busy() && p.held == 0 && !m.quit.leaving {

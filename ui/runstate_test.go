@@ -157,7 +157,9 @@ func TestTheTimeAndTheCapsAreTheRuns(t *testing.T) {
 	p = newWithin(t, sim, path, scripted.New(sim, scripted.Text("done").Delay(15*time.Second).When("go"), scripted.Text("more").Delay(9*time.Second).When("another")),
 		runtime.Budget{Steps: 15, Calls: 3, Tokens: 5000, Deadline: 20 * time.Second}, Limits{Steps: 15, Calls: 3, Tokens: 5000, Deadline: 20 * time.Second}, shellTool(&ran))
 	p.pass(time.Minute)
-	p.press("ctrl+x", "a", "y")
+	p.press("ctrl+x", "a")
+	p.pass(calmAfter)
+	p.press("y")
 	p.pass(2 * time.Second)
 	p.seesStatus("after a restart", "22.0 s of 1 m 00 s")
 	p.run(p.m.page().reload())

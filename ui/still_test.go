@@ -24,7 +24,7 @@ func TestNothingMovesWhileTheRunWaits(t *testing.T) {
 			d.press("tab", "c")
 			d.f.paused(id, nil)
 		}},
-		"put aside": {func(d *driver, id string) { d.f.asked(id, call); d.short(); d.press("esc") }, func(d *driver, _ string) { d.press("ctrl+x", "a", "y") }},
+		"put aside": {func(d *driver, id string) { d.f.asked(id, call); d.short(); d.press("esc") }, func(d *driver, _ string) { d.press("ctrl+x", "a"); d.pass(calmAfter); d.press("y") }},
 	} {
 		d := newDriver(t, 160, 44)
 		d.enter("go")

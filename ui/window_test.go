@@ -366,6 +366,7 @@ func TestInterruptedRun(t *testing.T) {
 	d.sees("waiting for the model")
 
 	d = newDriver(t, 100, 30, make)
+	d.pass(calmAfter)
 	d.press("tab")
 	if d.m.page().focus != paneQuestion {
 		t.Fatalf("Tab goes to %v", d.m.page().focus)

@@ -111,7 +111,11 @@ type player struct {
 	w, h  int
 	say   string // the caption
 	opens int
+	idle  time.Duration // since the last step that did something
 }
+
+// seenAfter is how long a question takes no key: longer than a person needs to see it.
+const seenAfter = 600 * time.Millisecond
 
 // Run plays the script to its end, or to the first step that fails, which is a *StepError. The same script gives the same output
 // at the same times, whatever the machine does. Cancelling ctx ends it between two frames.
@@ -196,6 +200,10 @@ func (p *player) step(s Step) error {
 	if d.Ended() && s.Do != DoRestart && s.Do != DoExpect && s.Do != DoPause {
 		return p.failed("the screen was left before this step")
 	}
+	idle := p.idle
+	if p.idle = 0; s.Do == DoPause || s.Do == DoCaption || s.Do == DoExpect {
+		p.idle = idle + s.For
+	}
 	switch s.Do {
 	case DoType:
 		d.TypeAt(s.Text, p.gap)
@@ -203,6 +211,9 @@ func (p *player) step(s Step) error {
 		d.Paste(s.Text)
 		d.Advance(keyTime)
 	case DoKey:
+		if d.Front().Waits && idle < seenAfter {
+			d.Advance(seenAfter - idle)
+		}
 		for _, k := range s.Keys {
 			d.Press(k)
 			d.Advance(keyTime)
