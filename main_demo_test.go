@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"vitrine/assets"
+	"vitrine/llm"
+	"vitrine/llm/llmtest"
 	"vitrine/ui/cli"
 )
 
@@ -208,5 +210,92 @@ func TestDemoOfASession(t *testing.T) {
 	}
 	if code, out := command("demo", "from", "s"); code != 0 || !strings.Contains(out, "[[reply.calls]]") {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+}
+
+// Sessions in which things went wrong or somebody was asked become scripts that play to the same chat, and no key is in them (B191).
+func TestDemosOfDifficultSessionsB191(t *testing.T) {
+	const key = "sk-of-the-demo-0123456789"
+	server := llmtest.NewServer()
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	command := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		wiring{}.program().Execute(context.Background(), cli.Process{
+			Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Login: func() string { return "ann" }, ConfigDir: filepath.Join(dir, "none"), Version: "test",
+			Environ: []string{"AGENT_DB_PATH=" + filepath.Join(dir, "s.db"), "AGENT_TRACE_PATH=" + filepath.Join(dir, "t.jsonl"), "OPENAI_BASE_URL=" + server.URL(),
+				"OPENAI_API_KEY=" + key, "LLM_RETRIES=0", "LLM_PROFILE=generic", "AGENT_MAX_TOOL_ITERS=3"},
+		})
+		return out.String() + errs.String()
+	}
+	write := llm.ToolCall{ID: "w", Name: "write_file", Arguments: `{"path":"a.txt","content":"hello"}`}
+	sum := llm.ToolCall{ID: "s", Name: "calculator", Arguments: `{"expression":"1+1"}`}
+	asked := func(session, flag string, more ...string) {
+		_, call, _ := strings.Cut(command("run", "--session", session, "write it"), "--approve ")
+		call, _, _ = strings.Cut(call, " ")
+		command(append([]string{"run", "--session", session, flag, call}, more...)...)
+	}
+	t.Chdir(t.TempDir())
+	for i, c := range []struct {
+		name    string
+		replies []llmtest.Reply
+		say     []string
+		do      func()
+		want    []string // what the last screen of the play shows
+	}{
+		{"cut at its length", []llmtest.Reply{llmtest.ReplyTo(llmtest.Play{Text: []string{"部分 half"}, Finish: llm.FinishLength}), llmtest.Answer("more")}, []string{"long", "go on"}, nil,
+			[]string{"部分 half", "more"}},
+		{"refused", []llmtest.Reply{llmtest.Refuse(400, `{"error":{"message":"no such thing"}}`), llmtest.Answer("now")}, []string{"one", "two"}, nil,
+			[]string{"the server refused the request", "HTTP 400: no such thing", "now"}},
+		{"empty", []llmtest.Reply{llmtest.Answer(""), llmtest.Answer(""), llmtest.Answer("now")}, []string{"one", "two"}, nil, []string{"the model gave no answer", "now"}},
+		{"malformed", []llmtest.Reply{llmtest.Ask(llm.ToolCall{ID: "c", Name: "calculator", Arguments: `{"expression":`}), llmtest.Answer("so be it")}, []string{"bad"}, nil,
+			[]string{"calculator", "so be it"}},
+		{"no tool", []llmtest.Reply{llmtest.Ask(llm.ToolCall{ID: "c", Name: "nope", Arguments: "{}"}), llmtest.Answer("so be it")}, []string{"bad"}, nil, []string{"nope", "so be it"}},
+		{"out of steps", []llmtest.Reply{llmtest.Ask(sum), llmtest.Ask(sum), llmtest.Ask(sum), llmtest.Answer("now")}, []string{"one", "two"}, nil, []string{"3 of 3 steps", "now"}},
+		{"like a command", []llmtest.Reply{llmtest.Answer("first"), llmtest.Answer("second"), llmtest.Answer("third")}, []string{"/help", "?what", "y\nand\tz"}, nil,
+			[]string{"/help", "?what", "third"}},
+		{"allowed", []llmtest.Reply{llmtest.Ask(write), llmtest.Answer("written")}, nil, func() { asked("allowed", "--approve") }, []string{"a.txt", "written"}},
+		{"denied", []llmtest.Reply{llmtest.Ask(write), llmtest.Answer("well then")}, nil, func() { asked("denied", "--deny", "--reason", "不要 now") }, []string{"denied: 不要 now", "well then"}},
+		{"waiting", []llmtest.Reply{llmtest.Ask(write)}, []string{"write it"}, nil, []string{"APPROVE", "a.txt"}},
+		{"given up", []llmtest.Reply{llmtest.Ask(write), llmtest.Answer("else")}, []string{"write it", "something else"}, nil, []string{"not run", "else"}},
+		{"secret", []llmtest.Reply{llmtest.Answer("you said " + key + ".")}, []string{"my key is " + key + " and that is that"}, nil, []string{"you said ****"}},
+	} {
+		if testing.Short() && i%4 > 0 {
+			continue
+		}
+		session := strings.ReplaceAll(c.name, " ", "-")
+		server.Push(c.replies...)
+		for _, text := range c.say {
+			command("run", "--session", session, text)
+		}
+		if c.do != nil {
+			c.do()
+		}
+		if n := server.Left(); n > 0 {
+			t.Fatalf("%s: %d replies are left", c.name, n)
+		}
+		file, shown := filepath.Join(dir, session+".toml"), filepath.Join(dir, session+".txt")
+		if out := command("demo", "from", session, "--output", file); !strings.Contains(out, "look at it before you share it") {
+			t.Errorf("%s: %s", c.name, out)
+		}
+		script, err := os.ReadFile(file)
+		if err != nil || strings.Contains(string(script), "of-the-demo") || strings.Contains(string(script), "01234567") {
+			t.Errorf("%s: %v\n%s", c.name, err, script)
+		}
+		if code, _, errs := demoCommand(t, file, "--record", shown); code != 0 {
+			t.Errorf("%s: exit code %d: %s\n%s", c.name, code, errs, script)
+			continue
+		}
+		text, err := os.ReadFile(shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		screens := strings.Split(string(text), "\n--- ")
+		for _, want := range c.want {
+			if last := screens[len(screens)-2]; !strings.Contains(last, want) {
+				t.Errorf("%s: there is no %q in\n%s", c.name, want, last)
+			}
+		}
 	}
 }

@@ -188,6 +188,9 @@ func errorKinds() []llm.ErrorKind {
 		llm.ErrNotFound, llm.ErrContext, llm.ErrNoTools, llm.ErrRejected, llm.ErrServer, llm.ErrProtocol, llm.ErrTooLarge, llm.ErrExhausted}
 }
 
+// KnownError says that a script may fail with that kind.
+func KnownError(k llm.ErrorKind) bool { return slices.Contains(errorKinds(), k) }
+
 // Step gives the step, or what is wrong with it and under which key.
 func (f FileStep) Step() (s Step, key string, err error) {
 	if key, err := f.conflict(); err != nil {
@@ -256,7 +259,7 @@ func (f FileStep) conflict() (key string, err error) {
 		return "", errors.New("a step has one of fail, cut_after and hang_after")
 	case f.FailAfter != nil && f.Fail == nil:
 		return "fail_after", errors.New("fail_after needs fail")
-	case f.Fail != nil && !slices.Contains(errorKinds(), llm.ErrorKind(f.Fail.Kind)):
+	case f.Fail != nil && !KnownError(llm.ErrorKind(f.Fail.Kind)):
 		return "fail", fmt.Errorf("%q is no kind of error; known are %v", f.Fail.Kind, errorKinds())
 	}
 	return "", nil

@@ -63,7 +63,7 @@ func (c *command) exportCast(ctx context.Context, o *options, cast string, files
 		return err
 	}
 	look.Speed, look.Idle = d.speed, d.idle
-	look.Masked = append(cfg.Profiles.Secrets(), cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal())
+	look.Masked = configuredKeys(cfg)
 	if err := record.Export(ctx, cast, files, look); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/ui/demo"
+	"vitrine/ui/record"
 )
 
 // demoFrom makes a script of a session.
@@ -19,7 +20,7 @@ func (c *command) demoFrom(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "from ID", Short: c.T("Make a demo script of a session"), Args: oneID,
 		Long: c.T("Make a demo script of a session: its inputs are typed, its model's replies are scripted, its answers expected; the tools run again.\n" +
-			"It is a bug report that plays itself, and a regression test when it is kept. Look at it before you share it: it holds what was said."),
+			"It is a bug report that plays itself, and a regression test when it is kept. The keys that are configured are masked. Look at it before you share it: it holds what was said."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.makeDemo(cmd.Context(), o, args[0], output)
 		},
@@ -40,7 +41,7 @@ func (c *command) makeDemo(ctx context.Context, o *options, id, output string) (
 	if err != nil {
 		return err
 	}
-	story := demo.NewStory(info.Title)
+	story := demo.NewStory(info.Title, record.Hider(configuredKeys(cfg)))
 	for after := int64(0); ; {
 		page, err := app.Library.Events(ctx, id, "", after, pageSize)
 		if err != nil {
@@ -71,6 +72,6 @@ func (c *command) makeDemo(ctx context.Context, o *options, id, output string) (
 		}
 		return fmt.Errorf("write the demo script %s: %w", output, err)
 	}
-	c.err.line("%s", c.T("vitrine: wrote %s", output))
+	c.err.line("%s", c.T("vitrine: wrote %s; look at it before you share it: it holds what was said", output))
 	return nil
 }

@@ -3,189 +3,276 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"vitrine/llm"
+	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/trace"
 )
 
 // Story makes a script of a stored session: its inputs are typed, its model's replies are scripted, and its answers are expected. The
-// tools run again. It is fed the session's events first, then its messages, both in order.
+// tools run again. It is fed the session's events first, then its messages, both in order. A session that was branched off has the
+// messages of before, and no events of them.
 type Story struct {
 	title string
+	hide  func(string) string
 	turns []*storyTurn
 	byRun map[string]*storyTurn
+	tools map[string]*storyTool
+	caps  trace.Caps
+	// unknown is set when it is not known what was asked before some calls.
+	unknown bool
+	user    *storyTurn // of the last input, while the messages are told
 }
 
 // storyTurn is what is known of one turn.
 type storyTurn struct {
+	at      int64 // the place of its input
 	input   string
 	replies []storyReply
-	words   []string // y or n, for each question of the policy
+	words   []storyWord    // on the questions of the policy, in order
+	open    map[string]int // the questions without a word, with the rows of the arguments
 	state   runtime.State
+	reason  string
 	failure string
+	code    string // of the failure
 	answer  string
+	told    bool              // the model's calls are known by events
+	before  bool              // of the session that this one was branched off: there are no events
+	raw     map[string]string // what the model wrote as the arguments of a call that did not run as written
 }
 
-type storyReply struct {
-	Text      string      `toml:"text,multiline,omitempty"`
-	Deltas    []string    `toml:"deltas,omitempty"`
-	Calls     []storyCall `toml:"calls,omitempty"`
-	HangAfter *int        `toml:"hang_after,omitempty"`
-	Fail      *storyFail  `toml:"fail,omitempty"`
-	Pace      string      `toml:"pace,omitempty"`
+// storyWord is what the user said to a question.
+type storyWord struct {
+	key    string
+	reason string // of n
+	edited string // of e: the arguments that were put in the place of those that had so many rows
+	rows   int
 }
 
-type storyCall struct {
-	ID   string `toml:"id,omitempty"`
-	Name string `toml:"name"`
-	Args string `toml:"args"`
+// The keys that answer a question.
+const (
+	keyYes, keyNo, keyAlways, keyEdit = "y", "n", "a", "e"
+)
+
+// storyTool is how a session treated a tool.
+type storyTool struct {
+	effect            string
+	asked, ran, never bool
 }
 
-type storyFail struct {
-	Kind    string `toml:"kind"`
-	Message string `toml:"message"`
+// NewStory begins the story of a session. Hide takes out of a text what nobody may see; it may be nil.
+func NewStory(title string, hide func(string) string) *Story {
+	if hide == nil {
+		hide = func(s string) string { return s }
+	}
+	return &Story{title: hide(title), hide: hide, byRun: map[string]*storyTurn{}, tools: map[string]*storyTool{}}
 }
-
-type storyFile struct {
-	Title  string            `toml:"title"`
-	About  string            `toml:"about"`
-	Size   string            `toml:"size"`
-	Config map[string]string `toml:"config"`
-	Reply  []storyReply      `toml:"reply"`
-	Step   []map[string]any  `toml:"step"`
-}
-
-// NewStory begins the story of a session.
-func NewStory(title string) *Story { return &Story{title: title, byRun: map[string]*storyTurn{}} }
 
 // Event takes one of the session's stored events.
 func (s *Story) Event(e trace.Event) {
+	if d, ok := e.Data.(trace.RunStartData); ok {
+		s.begin(e.RunID, &storyTurn{at: d.N, input: s.hide(d.Input)})
+		if d.Caps != nil {
+			s.caps.Steps, s.caps.Calls = max(s.caps.Steps, d.Caps.Steps), max(s.caps.Calls, d.Caps.Calls)
+		}
+		return
+	}
+	t := s.byRun[e.RunID]
+	if t == nil {
+		return
+	}
 	switch d := e.Data.(type) {
-	case trace.RunStartData:
-		t := &storyTurn{input: d.Input}
-		s.turns, s.byRun[e.RunID] = append(s.turns, t), t
+	case trace.LLMCallData:
+		t.told, t.replies = true, append(t.replies, s.reply(e.Step, d))
 	case trace.ApprovalData:
-		if t := s.byRun[e.RunID]; t != nil && d.Phase == "decided" && d.Cause == "" {
-			t.words = append(t.words, map[bool]string{true: "y", false: "n"}[d.Answer == "allow"])
+		s.approval(t, d)
+	case trace.ToolCallData:
+		if d.Status == "not_run" && d.RawArguments != "" {
+			t.raw[d.CallID] = d.RawArguments
+		}
+		tool := s.tool(d.Tool, d.Effect)
+		tool.ran = tool.ran || d.Status == "started"
+	case trace.ToolResultData:
+		if tool := s.tools[d.Tool]; tool != nil && d.Status == "denied" && !tool.asked {
+			tool.never = true
 		}
 	case trace.ErrorData:
-		if t := s.byRun[e.RunID]; t != nil {
-			t.failure = strings.TrimSpace(d.Message + " " + d.Why)
+		t.failure = s.hide(strings.TrimSpace(d.Message + " " + d.Why))
+		t.code = d.Code
+		if n := len(t.replies); n > 0 && t.replies[n-1].Fail != nil {
+			t.replies[n-1].Fail.Kind = failKind(d.Code)
 		}
 	case trace.AnswerData:
-		if t := s.byRun[e.RunID]; t != nil && !d.Fixed {
-			t.answer = d.Text
-		}
+		t.answer = s.hide(d.Text)
 	case trace.RunEndData:
-		if t := s.byRun[e.RunID]; t != nil {
-			t.state = runtime.State(d.State)
-		}
+		t.state, t.reason = runtime.State(d.State), d.Reason
 	}
 }
 
-// storyPace is how fast scripted replies come: at the pace of the offline model.
-const storyPace = "20ms"
+func (s *Story) begin(run string, t *storyTurn) {
+	t.raw, t.open = map[string]string{}, map[string]int{}
+	s.turns = append(s.turns, t)
+	if run != "" {
+		s.byRun[run] = t
+	}
+}
+
+func (s *Story) tool(name, effect string) *storyTool {
+	t := s.tools[name]
+	if t == nil {
+		t = &storyTool{effect: effect}
+		s.tools[name] = t
+	}
+	return t
+}
+
+// reply is what a model call brought; the calls of tools stand in messages.
+func (s *Story) reply(step int, d trace.LLMCallData) storyReply {
+	r := storyReply{step: step, Text: s.hide(d.Text), calls: d.ToolCallCount}
+	if d.PromptTokens != nil || d.CompletionTokens != nil {
+		r.Usage = &storyUsage{d.PromptTokens, d.CompletionTokens, d.CachedTokens, d.ReasoningTokens}
+	}
+	switch none := 0; {
+	case d.FinishReason == finishCancelled && d.Text == "":
+		r.Deltas, r.HangAfter = []string{"..."}, &none
+	case d.FinishReason == finishCancelled:
+		n := 1
+		r.Text, r.Deltas, r.HangAfter = "", []string{r.Text}, &n
+	case d.Error != "":
+		r.Text, r.Fail = "", failOf("", s.hide(d.Error))
+	case d.FinishReason == string(llm.FinishLength), d.FinishReason == string(llm.FinishContentFilter):
+		r.Finish = d.FinishReason
+	}
+	return r
+}
+
+// finishCancelled is what a call is told to have ended with that the user stopped.
+const finishCancelled = "cancelled"
+
+// refused is how an error names the server and what it said.
+var refused = regexp.MustCompile(`^(\S+): HTTP (\d{3}): (.+)$`)
+
+// failOf is the failure of a model that was told so.
+func failOf(code, told string) *storyFail {
+	f := &storyFail{Kind: failKind(code), Message: told}
+	if m := refused.FindStringSubmatch(told); m != nil {
+		f.Host, f.Message = m[1], m[3]
+		f.Status, _ = strconv.Atoi(m[2])
+	}
+	return f
+}
+
+// failKind is the kind of a model's error with that code of the error that was told.
+func failKind(code string) string {
+	if scripted.KnownError(llm.ErrorKind(code)) {
+		return code
+	}
+	return string(llm.ErrRejected)
+}
+
+// approval takes a question of the policy, or the word on it.
+func (s *Story) approval(t *storyTurn, d trace.ApprovalData) {
+	if d.Cause != "" {
+		return // the debugger's
+	}
+	if d.Phase == "asked" {
+		s.tool(d.Tool, d.Effect).asked = true
+		if n := len(t.words); n > 0 && t.words[n-1].key == keyEdit && t.words[n-1].edited == "" {
+			t.words[n-1].edited = s.hide(string(d.Arguments))
+		}
+		var rows bytes.Buffer
+		_ = json.Indent(&rows, d.Arguments, "", " ") // what is no JSON is shown as it is
+		t.open[d.ID] = bytes.Count(rows.Bytes(), []byte("\n")) + 1
+		return
+	}
+	w := storyWord{reason: s.hide(strings.Join(strings.Fields(d.Reason), " ")), rows: t.open[d.ID]}
+	delete(t.open, d.ID)
+	switch {
+	case d.Answer == "allow" && d.Always:
+		if n := len(t.words); n > 0 && t.words[n-1].key == keyAlways {
+			return // one word for all that waited
+		}
+		w.key = keyAlways
+	case d.Answer == "allow":
+		w.key = keyYes
+	case d.Answer == "deny":
+		w.key = keyNo
+	case d.Answer == "edit":
+		w.key = keyEdit
+	default:
+		return // what became of a call of before a crash, which does not come here
+	}
+	t.words = append(t.words, w)
+}
 
 // Message takes one of the session's stored messages.
 func (s *Story) Message(m runtime.MessageRow) {
 	t := s.byRun[m.RunID]
-	if t == nil || m.Kind != llm.KindAssistant {
+	switch {
+	case m.Kind == llm.KindUser && t == nil: // of a session that this one was branched off
+		t = &storyTurn{at: m.N, input: s.hide(m.Content), state: runtime.StateSucceeded, before: true}
+		s.begin(m.RunID, t)
+		s.user = t
 		return
+	case m.Kind == llm.KindUser:
+		s.user = t
+		return
+	case t == nil && s.user != nil && s.user.before:
+		t = s.user
 	}
-	r := storyReply{Text: m.Content, Pace: storyPace}
-	for _, c := range m.ToolCalls {
-		args := c.Arguments
-		if !json.Valid([]byte(args)) {
-			args = "{}"
+	switch {
+	case t == nil || m.Kind != llm.KindAssistant && m.Kind != llm.KindClosing:
+		return
+	case !t.told:
+		t.take(m, s.hide)
+	}
+	for i := range t.replies {
+		if r := &t.replies[i]; r.step == m.Step && len(m.ToolCalls) > 0 && len(r.Calls) == 0 {
+			r.Calls = s.calls(t, m.ToolCalls)
+			return
 		}
-		r.Calls = append(r.Calls, storyCall{ID: c.ID, Name: c.Name, Args: args})
 	}
-	if m.Partial {
+}
+
+// take makes a reply of a message of a turn whose model calls no event tells.
+func (t *storyTurn) take(m runtime.MessageRow, hide func(string) string) {
+	text, state := hide(m.Content), t.state
+	switch {
+	case m.Partial:
 		n := 1
-		r = storyReply{Deltas: []string{m.Content}, HangAfter: &n}
+		state = runtime.StateCancelled
+		t.replies = append(t.replies, storyReply{step: m.Step, Deltas: []string{strings.TrimSuffix(text, "\n\n[interrupted]") + " "}, HangAfter: &n})
+	case m.Kind == llm.KindClosing && t.before:
+		state = runtime.StateFailed
+		t.replies = append(t.replies, storyReply{step: m.Step, Fail: failOf("", text)})
+	case m.Kind == llm.KindAssistant:
+		t.replies = append(t.replies, storyReply{step: m.Step, Text: text, calls: len(m.ToolCalls)})
 	}
-	t.replies = append(t.replies, r)
+	if t.before {
+		t.state, t.answer = state, text
+	}
+}
+
+func (s *Story) calls(t *storyTurn, stored []llm.ToolCall) (calls []storyCall) {
+	for _, c := range stored {
+		args := c.Arguments
+		if raw, ok := t.raw[c.ID]; ok {
+			args = raw
+		}
+		if t.before {
+			s.unknown = true
+			if tool := s.tools[c.Name]; tool != nil && tool.asked {
+				t.words = append(t.words, storyWord{key: keyYes})
+			}
+		}
+		calls = append(calls, storyCall{ID: c.ID, Name: c.Name, Args: s.hide(args)})
+	}
+	return calls
 }
 
 // Turns is how many turns it has.
 func (s *Story) Turns() int { return len(s.turns) }
-
-// Script writes the story as a demo script.
-func (s *Story) Script() ([]byte, error) {
-	f := storyFile{
-		Title: s.title, About: "made of a stored session: its replies are scripted, its tools run again", Size: "120x36",
-		Config: map[string]string{"AGENT_COMPACT": "off", "AGENT_MAX_CTX_TOKENS": "1000000"},
-	}
-	step := func(what string, value any) { f.Step = append(f.Step, map[string]any{what: value}) }
-	for i, t := range s.turns {
-		f.Reply = append(f.Reply, t.ending()...)
-		if strings.Contains(t.input, "\n") || len(t.input) > longInput {
-			step("paste", t.input)
-			step("key", "enter")
-		} else {
-			step("enter", t.input)
-		}
-		for _, w := range t.words {
-			step("wait", map[string]any{"state": StateWaits})
-			step("pause", "600ms")
-			step("key", "tab "+w)
-		}
-		switch t.state {
-		case runtime.StateCancelled:
-			step("wait", map[string]any{"state": StateRunning})
-			step("pause", "1s")
-			step("key", "esc")
-			step("wait", map[string]any{"state": string(t.state)})
-		case runtime.StateSucceeded, runtime.StateFailed:
-			step("wait", map[string]any{"state": string(t.state)})
-		default:
-			step("wait", map[string]any{"state": StateIdle, "turns": i + 1})
-		}
-		expect := map[string]any{"turns": i + 1}
-		if line := firstLine(t.answer); line != "" && t.state == runtime.StateSucceeded {
-			expect["answer"] = line
-		}
-		step("expect", expect)
-	}
-	if len(f.Reply) == 0 {
-		return nil, fmt.Errorf("the session %q has no turn that a script could play", s.title)
-	}
-	var b bytes.Buffer
-	enc := toml.NewEncoder(&b)
-	enc.SetIndentTables(false)
-	if err := enc.Encode(f); err != nil {
-		return nil, fmt.Errorf("write the script: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// longInput is from where on an input is pasted, not typed, in bytes.
-const longInput = 300
-
-// ending is the turn's replies with the one that ends it, where none is stored.
-func (t *storyTurn) ending() []storyReply {
-	last := len(t.replies) - 1
-	open := last < 0 || len(t.replies[last].Calls) > 0
-	switch {
-	case t.state == runtime.StateFailed:
-		return append(t.replies, storyReply{Fail: &storyFail{Kind: string(llm.ErrRejected), Message: t.failure}})
-	case t.state == runtime.StateCancelled && open:
-		n := 0
-		return append(t.replies, storyReply{Deltas: []string{"..."}, HangAfter: &n})
-	}
-	return t.replies
-}
-
-// firstLine is the beginning of a text, as far as it stands in one line.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if r := []rune(line); len(r) > 60 {
-		line = string(r[:60])
-	}
-	return strings.TrimSpace(line)
-}

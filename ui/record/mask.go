@@ -56,6 +56,15 @@ func newMasker(secrets []string) *masker {
 	return m
 }
 
+// Hider gives what masks the secrets in a text, as they are masked in recordings.
+func Hider(secrets []string) func(string) string {
+	m := newMasker(secrets)
+	if m == nil {
+		return func(s string) string { return s }
+	}
+	return m.string
+}
+
 func (m *masker) add(all []string, seen map[int]bool) {
 	n := min(mostPart, max(leastPart, len(all)*3/4), len(all))
 	if !seen[n] {
