@@ -295,7 +295,7 @@ func (p *Painter) drawRow(y int) {
 		}
 		for end := p.runEnd(old, x); x < end; {
 			p.moveTo(x, y)
-			x += p.put(x, end)
+			x += p.put(old, x, end)
 		}
 	}
 	copy(old, p.row)
@@ -336,9 +336,9 @@ const (
 )
 
 // put writes the cell at x, or erases the blanks that begin there, and says how many cells that were.
-func (p *Painter) put(x, end int) int {
+func (p *Painter) put(old []uv.Cell, x, end int) int {
 	c := &p.row[x]
-	if n := p.blanks(x, end); p.worth(n, x) {
+	if n := p.halved(old, x, p.blanks(x, end)); p.worth(n, x) {
 		p.useLink(uv.Link{})
 		p.usePen(uv.Style{Bg: c.Style.Bg})
 		if x+n == p.w {
@@ -362,6 +362,18 @@ func (p *Painter) put(x, end int) int {
 		p.x = -1
 	}
 	return max(c.Width, 1)
+}
+
+// halved leaves of n blanks those out that stand on one half of a wide character: to erase it leaves the other half with tmux,
+// and what is written there then takes the erased cell's colour away. A blank that is written takes both halves.
+func (p *Painter) halved(old []uv.Cell, x, n int) int {
+	switch {
+	case n > 0 && old[x].Width == 0:
+		return 0
+	case n > 0 && x+n < p.w && old[x+n].Width == 0:
+		return n - 1
+	}
+	return n
 }
 
 // worth says that n blanks from x on are to be erased. The coloured end of a row is written: tmux loses the colour of such cells

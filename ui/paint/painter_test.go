@@ -226,3 +226,23 @@ func BenchmarkFrame(b *testing.B) {
 		})
 	}
 }
+
+// A wide character that what comes over it cuts in half is written over, not erased: where half of one is erased, tmux takes the
+// colour of the cell beside what is written next (a hole in a dialog over Chinese).
+func TestHalvesAreNotErased(t *testing.T) {
+	const ground, plain = "\x1b[48;2;16;20;23m", "\x1b[m"
+	for _, c := range []struct{ name, before, after, want string }{
+		{"its first half", strings.Repeat("x", 20) + "部" + strings.Repeat("x", 8), ground + strings.Repeat(" ", 21) + "/close   " + plain, "\x1b[20X\x1b[20C /close"},
+		{"its second half", "部" + strings.Repeat("x", 28), "a" + ground + strings.Repeat(" ", 28) + "b" + plain, "a" + ground + " \x1b[27X\x1b[27Cb"},
+		{"none", strings.Repeat("x", 21) + "部" + strings.Repeat("x", 7), ground + strings.Repeat(" ", 21) + "/close   " + plain, "\x1b[21X\x1b[21C/close"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := paint.NewPainter(paint.PainterConfig{Profile: colorprofile.TrueColor})
+			p.Resize(30, 1)
+			p.Frame(tea.View{Content: c.before})
+			if got := string(p.Frame(tea.View{Content: c.after})); !strings.Contains(got, c.want) {
+				t.Errorf("it writes %q, without %q", got, c.want)
+			}
+		})
+	}
+}
