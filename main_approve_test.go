@@ -358,7 +358,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		s.tools = slow
 		p := startPlay(t, t.TempDir(), s)
 		p.Enter("go")
-		p.wait("running shell")
+		p.wait(" running ")
 		p.Advance(time.Second)
 		s = script(scripted.Text("over").When("go"))
 		s.at, s.tools, s.env = playStart.Add(time.Hour), slow, []string{"AGENT_TOOL_POLICY=side_effect=auto"}

@@ -414,7 +414,7 @@ func TestBudgetsInTheStatusLine(t *testing.T) {
 	p.Enter("go")
 	p.wait("streaming")
 	p.Advance(2 * time.Second)
-	for _, want := range []string{"step 1 of 8", "calls 0 of 20", " s of 1 m 00 s", "of 100k tokens", "cost - of $0.5000"} {
+	for _, want := range []string{"step 1 of 8", "calls  0 of 20", " s of 1 m 00 s", "of 100k tokens", "cost - of $0.5000"} {
 		if !strings.Contains(status(p.Screen()), want) {
 			t.Errorf("no %q in %q", want, status(p.Screen()))
 		}

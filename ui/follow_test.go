@@ -35,11 +35,11 @@ func following(t *testing.T, state runtime.State, moves bool) *driver {
 // Who follows a session sees what its holder does there, as it is stored, and never that it is interrupted while that works.
 func TestFollowersSeeWhatTheHolderDoes(t *testing.T) {
 	d := following(t, runtime.StateExecuting, false)
-	if s := d.status(); !strings.HasPrefix(s, " as stored: running tools") {
+	if s := d.status(); !strings.HasPrefix(s, " as stored: running") {
 		t.Errorf("before it is known whether it works: %q", s)
 	}
 	for state, want := range map[runtime.State]string{
-		runtime.StateCreated: "⠋ waiting for the model   step 1 of 8", runtime.StateWaitingModel: "⠋ waiting for the model", runtime.StateExecuting: "⠋ running tools",
+		runtime.StateCreated: "⠋ waiting        step 1 of 8", runtime.StateWaitingModel: "⠋ waiting", runtime.StateExecuting: "⠋ running",
 		runtime.StateWaitingApproval: "? waits for an answer there", runtime.StateVerifying: "⠋ verifying",
 	} {
 		d := following(t, state, true)
@@ -59,7 +59,7 @@ func TestFollowersSeeWhatTheHolderDoes(t *testing.T) {
 	d.f.emit("c", true, trace.ToolCallData{ID: "c1", CallID: "c1", Tool: "shell", Arguments: json.RawMessage(`{}`), Status: "started"})
 	d.f.mu.Unlock()
 	d.pass(1500 * time.Millisecond)
-	if s := d.status(); !strings.Contains(s, "running shell") {
+	if s := d.status(); !strings.Contains(s, "running        step") {
 		t.Errorf("%q", s)
 	}
 	d.f.mu.Lock()

@@ -29,7 +29,7 @@ func TestCtrlC(t *testing.T) {
 	d.enter("second")
 	d.f.toolStart(id, "search_mock", `{"query":"x"}`)
 	d.short()
-	d.sees("running search_mock")
+	d.sees(" running ", "search_mock")
 	d.press("ctrl+c")
 	d.short()
 	if d.quit || !d.did("cancel "+id) {

@@ -5,6 +5,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/trace"
+	"vitrine/ui/line"
 	"vitrine/ui/theme"
 	"vitrine/ui/words"
 )
@@ -214,24 +215,25 @@ func (r *runState) used() (tokens int, estimated bool) {
 	return r.spent.Prompt + r.spent.Completion + r.sum + r.streamed/bytesPerToken, r.spent.Estimated || r.streamed > 0
 }
 
-// apart is what went in and what came out, what is known of it; room is for the parts of them too: what came out of a cache, and
-// what was reasoning.
-func (r *runState) apart(l words.Lang, room bool) []string {
-	var facts []string
-	u := r.spent
+// apart is what went in and what came out; what nobody knows yet has its sign, so that the others stay where they are. room is for
+// what came out of a cache too.
+func (r *runState) apart(s line.Style, room bool) []string {
+	l, u := s.Theme.Lang(), r.spent
+	in, out, cached := theme.Unknown, theme.Unknown, theme.Unknown
 	if u.Prompt > 0 {
-		facts = append(facts, l.T("%s in", theme.Tokens(u.Prompt, u.Estimated)))
+		in = theme.Tokens(u.Prompt, u.Estimated)
 	}
-	if room && u.Cached != nil {
-		facts = append(facts, l.T("%s cached", theme.Tokens(*u.Cached, false)))
+	if n := u.Completion + r.streamed/bytesPerToken; n > 0 {
+		out = theme.Tokens(n, u.Estimated || r.streamed > 0)
 	}
-	if out := u.Completion + r.streamed/bytesPerToken; out > 0 {
-		facts = append(facts, l.T("%s out", theme.Tokens(out, u.Estimated || r.streamed > 0)))
+	if u.Cached != nil {
+		cached = theme.Tokens(*u.Cached, false)
 	}
-	if room && u.Reasoning != nil {
-		facts = append(facts, l.T("%s reasoning", theme.Tokens(*u.Reasoning, false)))
+	facts := []string{l.T("%s in", set(s, in, tokensSlot))}
+	if room {
+		facts = append(facts, l.T("%s cached", set(s, cached, tokensSlot)))
 	}
-	return facts
+	return append(facts, l.T("%s out", set(s, out, tokensSlot)))
 }
 
 // noticed is how long nothing may come before it is told.
@@ -272,13 +274,13 @@ func (r *runState) stand(stands bool, now time.Time) {
 	}
 }
 
-// word says in a few words what the run does.
+// word says in a word what the run does; each fits the room that the status line keeps for it, but for how long nothing came.
 func (r *runState) word(l words.Lang, now time.Time) string {
 	switch r.state {
 	case runtime.StateCreated:
 		return l.T("starting")
 	case runtime.StateBuilding:
-		return l.T("reading the context")
+		return l.T("preparing")
 	case runtime.StateWaitingModel:
 		since, silent := r.silence(now)
 		switch {
@@ -289,24 +291,21 @@ func (r *runState) word(l words.Lang, now time.Time) string {
 		case r.streaming:
 			return l.T("streaming")
 		}
-		return l.T("waiting for the model")
+		return l.T("waiting")
 	case runtime.StateRepairing:
-		return l.T("asking for a repair")
+		return l.T("repairing")
 	case runtime.StateRetryingModel:
-		return l.T("trying again")
+		return l.T("retrying")
 	case runtime.StateValidating:
-		return l.T("checking the calls")
+		return l.T("checking")
 	case runtime.StateWaitingApproval:
 		return l.T("needs you")
 	case runtime.StateExecuting, runtime.StateRetryingTool:
-		if r.tool != "" {
-			return l.T("running %s", r.tool)
-		}
-		return l.T("running tools")
+		return l.T("running")
 	case runtime.StateReconciling:
-		return l.T("checking what ran")
+		return l.T("checking")
 	case runtime.StateObserving:
-		return l.T("reading the results")
+		return l.T("reading##results")
 	case runtime.StateCheckpointing:
 		return l.T("saving")
 	case runtime.StateVerifying:

@@ -2,11 +2,13 @@ package ui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"vitrine/runtime"
 	"vitrine/ui/line"
+	"vitrine/ui/paint"
 	"vitrine/ui/theme"
 	"vitrine/ui/words"
 )
@@ -49,19 +51,23 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 		f.extra = fitting(s, f.wait, w-s.Metrics.Width(last)-5)
 	}
 	left := []line.Span{stateSpan(s, f)}
-	sep := "   "
-	facts := f.list(s.Theme.Lang(), w)
+	sep, slot := "   ", stateSlot
+	facts := f.list(s, w)
 	if w < 90 {
-		sep = "  "
+		sep, slot = "  ", stateSlotNarrow
 	}
 	for i, fact := range facts {
-		between := sep
 		if i == 0 {
-			between = "   "
+			fact = paint.Spaces(slot-s.Width(left...)) + sep + fact
+		} else {
+			fact = sep + fact
 		}
-		left = append(left, line.Say(theme.Text, between+fact))
+		left = append(left, line.Say(theme.Text, fact))
 	}
 	right := tail(s, hints, w-s.Width(left...)-2)
+	if doing := sep + f.doing(s); f.doing(s) != "" && s.Width(left...)+s.Metrics.Width(doing)+s.Metrics.Width(right)+2 <= w {
+		left = append(left, line.Say(theme.Text, doing)) // it comes and goes, so it stands last and takes nothing's place
+	}
 	for right == "" && len(left) > 1 && len(hints) > 0 {
 		left = left[:len(left)-1]
 		right = tail(s, hints[len(hints)-1:], w-s.Width(left...)-2)
@@ -132,32 +138,54 @@ func reasonText(s line.Style, reason string) string {
 	return s.T(": ##before a reason") + s.Tell(strings.ReplaceAll(reason, "_", " "))
 }
 
+// What counts up keeps its place: every fact has the room that it will need, with numbers at its right end.
+const (
+	stateSlot       = 3 + len("waiting 12 s") // with the glyph
+	stateSlotNarrow = 3 + len("streaming")
+	tokensSlot      = len("~32.4k")
+	longSpan        = 125 * time.Second // a duration as wide as they get
+)
+
+// set puts a number at the right end of its room.
+func set(s line.Style, number string, room int) string {
+	return paint.Spaces(room-s.Metrics.Width(number)) + number
+}
+
 // list gives the facts that fit the width, in order: where runs stand still, and what the run has used.
-func (f statusFacts) list(l words.Lang, w int) []string {
-	facts := f.used(l, w)
+func (f statusFacts) list(s line.Style, w int) []string {
+	facts := f.used(s, w)
 	if f.breaks != "" {
 		facts = append([]string{f.breaks}, facts...)
 	}
 	return facts
 }
 
+// doing is the tool that runs, where the line says only that one does.
+func (f statusFacts) doing(s line.Style) string {
+	r := f.run
+	if !r.active || f.asking || f.paused || f.folding || f.extra != "" || r.state != runtime.StateExecuting && r.state != runtime.StateRetryingTool {
+		return ""
+	}
+	return s.Text(r.tool)
+}
+
 // used is what the run has used, and of how much.
-func (f statusFacts) used(l words.Lang, w int) []string {
+func (f statusFacts) used(s line.Style, w int) []string {
 	if !f.elapsed || f.run.active && f.run.retry != nil {
 		return nil
 	}
-	r := f.run
+	r, l := f.run, s.Theme.Lang()
 	tokens, estimated := r.used()
 	step, calls := l.T("step %d", r.step), l.T("calls %d", r.calls)
 	of := words.Text("%s of %s")
 	if w < 90 {
 		of = "%s/%s"
 	}
-	took := l.Duration(r.elapsed(f.now))
+	took := set(s, l.Duration(r.elapsed(f.now)), s.Metrics.Width(l.Duration(longSpan)))
 	if f.limits.Deadline > 0 {
 		took = l.T(of, took, l.Duration(f.limits.Deadline))
 	}
-	used := l.T("%s tokens", theme.Tokens(tokens, estimated))
+	used := l.T("%s tokens", set(s, theme.Tokens(tokens, estimated), tokensSlot))
 	cost := theme.Money(r.spent.Cost)
 	if r.spent.Cost == nil {
 		cost = l.T("cost %s", theme.Unknown)
@@ -165,29 +193,40 @@ func (f statusFacts) used(l words.Lang, w int) []string {
 	if f.limits.Cost != nil {
 		cost = l.T(of, cost, theme.Money(f.limits.Cost))
 	}
+	counted := func(t words.Text, n, most int) string {
+		return l.T(t, set(s, strconv.Itoa(n), len(strconv.Itoa(most))), most)
+	}
 	switch {
 	case w >= 140:
 		if f.limits.Steps > 0 {
-			step = l.T("step %d of %d", r.step, f.limits.Steps)
+			step = counted("step %s of %d", r.step, f.limits.Steps)
 		}
 		if f.limits.Calls > 0 {
-			calls = l.T("calls %d of %d", r.calls, f.limits.Calls)
+			calls = counted("calls %s of %d", r.calls, f.limits.Calls)
 		}
 		if f.limits.Tokens > 0 {
-			used = l.T("%s of %s tokens", theme.Tokens(tokens, estimated), theme.Tokens(f.limits.Tokens, false))
+			used = l.T("%s of %s tokens", set(s, theme.Tokens(tokens, estimated), tokensSlot), theme.Tokens(f.limits.Tokens, false))
 		}
-		return slices.Concat([]string{step, calls, took}, r.apart(l, w >= 200), []string{used, cost})
+		facts := []string{step, calls, took}
+		if r.sum == 0 {
+			facts = append(facts, r.apart(s, w >= 200)...)
+		}
+		facts = append(facts, used, cost)
+		if u := r.spent; w >= 200 && u.Reasoning != nil { // few models report it: it takes no place that others had
+			facts = append(facts, l.T("%s reasoning", theme.Tokens(*u.Reasoning, false)))
+		}
+		return facts
 	case w >= 90:
 		if f.limits.Steps > 0 {
-			step = l.T("step %d of %d", r.step, f.limits.Steps)
+			step = counted("step %s of %d", r.step, f.limits.Steps)
 		}
-		if parts := r.apart(l, false); w >= wideWidth && len(parts) > 0 && r.sum == 0 {
-			return slices.Concat([]string{step, took}, parts, []string{cost})
+		if w >= wideWidth && r.sum == 0 {
+			return slices.Concat([]string{step, took}, r.apart(s, false), []string{cost})
 		}
 		return []string{step, took, used, cost}
 	}
 	if f.limits.Steps > 0 {
-		step = l.T("step %d/%d", r.step, f.limits.Steps)
+		step = counted("step %s/%d", r.step, f.limits.Steps)
 	}
 	if w < 60 {
 		return []string{step}

@@ -1,9 +1,14 @@
 package ui
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vitrine/trace"
 )
 
 // The small touches that make the screen what it is, by their number in the design of the screens. 2 is held by TestKeysDoNotSpillOver
@@ -87,43 +92,46 @@ func TestTouch4ThinThenThick(t *testing.T) {
 }
 
 // Touch 6: numbers count up in place: while a step streams for long, the edges of the panes, the columns of the trace and the hints
-// stay where they are.
+// stay where they are. So does what the status line tells: whatever the run does, its facts and their units stand where they stood.
 func TestTouch6NumbersInPlace(t *testing.T) {
-	d := newDriver(t, 120, 36)
-	d.enter("go")
-	d.f.stream(d.id(), "a")
-	d.pass(time.Second)
-	places := func() (p [][]int) {
-		rows := d.grid()
-		for y, r := range rows {
-			var at []int
-			for x, c := range []rune(r) {
-				if c == '⡇' && x > 0 {
-					at = append(at, x)
-				}
-			}
-			if y == len(rows)-1 {
-				at = append(at, len([]rune(r[:strings.Index(r, "? help")])))
-			}
-			p = append(p, at)
-		}
-		return p
-	}
-	before := places()
-	for range 150 {
-		d.f.stream(d.id(), "a")
+	for _, size := range [][2]int{{160, 44}, {120, 36}, {80, 24}} {
+		d := newDriver(t, size[0], size[1])
+		d.enter("go")
 		d.pass(time.Second)
-		for y, at := range places() {
-			if len(at) != len(before[y]) {
-				t.Fatalf("row %d has edges at %v and had them at %v:\n%s", y, at, before[y], d.screen())
-			}
-			for i := range at {
-				if at[i] != before[y][i] {
-					t.Fatalf("row %d: %d moves to %d:\n%s", y, before[y][i], at[i], d.screen())
-				}
+		id, at := d.id(), d.columns()
+		same := func(when string) {
+			t.Helper()
+			d.pass(time.Second)
+			now := d.columns()
+			maps.DeleteFunc(now, func(word string, _ int) bool { _, ok := at[word]; return !ok })
+			if diff := cmp.Diff(at, now); diff != "" {
+				t.Fatalf("%d columns, %s: %s\n%s", size[0], when, diff, d.screen())
 			}
 		}
+		d.f.stream(id, "a")
+		for n := range 150 {
+			d.f.stream(id, strings.Repeat("a", n))
+			same("while it streams")
+		}
+		d.f.toolStart(id, "search_mock", `{"query":"x"}`)
+		same("while a tool runs")
+		d.tell(id, trace.LLMCallData{PromptTokens: new(31_124), CompletionTokens: new(22_000), CachedTokens: new(9), Cost: new(0.0123)})
+		same("with what the call used")
+		d.f.answer(id)
+		delete(at, "? help") // Esc has nothing to cancel any more
+		same("at its end")
 	}
+}
+
+// columns is where on the status line its facts, units and first hint stand.
+func (d *driver) columns() map[string]int {
+	at, row := map[string]int{}, d.status()
+	for _, word := range []string{"step ", "calls ", " of 8", "/8", " in ", " out ", " tokens", "? help"} {
+		if i := strings.Index(row, word); i >= 0 {
+			at[word] = len([]rune(row[:i]))
+		}
+	}
+	return at
 }
 
 // Touch 10: quitting leaves a line that says how to come back.

@@ -363,7 +363,7 @@ func TestInterruptedRun(t *testing.T) {
 		t.Fatalf("%q", d.f.order)
 	}
 	d.seesNot("INTERRUPTED")
-	d.sees("waiting for the model")
+	d.sees(" waiting ")
 
 	d = newDriver(t, 100, 30, make)
 	d.pass(calmAfter)
