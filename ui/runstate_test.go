@@ -164,9 +164,9 @@ func TestTheTimeAndTheCapsAreTheRuns(t *testing.T) {
 	p.seesStatus("after a restart", "22.0 s of 1 m 00 s")
 	p.run(p.m.page().reload())
 	p.pass(3 * time.Second)
-	p.seesStatus("after a restart", "25.0 s of 1 m 00 s", "step 2 of 8", "calls 1 of 20", "of 100k tokens")
+	p.seesStatus("after a restart", "25.0 s of 1 m 00 s", "step 2 of 8", "calls  1 of 20", "of 100k tokens")
 	p.pass(12 * time.Second)
-	p.seesStatus("at the end", "done", "35.0 s of 1 m 00 s", "step 2 of 8", "calls 1 of 20", "of 100k tokens")
+	p.seesStatus("at the end", "done", "35.0 s of 1 m 00 s", "step 2 of 8", "calls  1 of 20", "of 100k tokens")
 	p.enter("and another")
 	p.pass(time.Second)
 	p.seesStatus("a new one", " s of 20.0 s", "of 15", "of 3", "of 5k tokens")
@@ -176,7 +176,7 @@ func TestTheTimeAndTheCapsAreTheRuns(t *testing.T) {
 	sim = clock.NewSim(start.Add(96 * time.Hour))
 	p = newWithin(t, sim, path, scripted.New(sim), budget, Limits{Steps: 2, Calls: 2, Tokens: 200, Deadline: 2 * time.Second}, shellTool(&ran))
 	p.pass(time.Minute)
-	p.seesStatus("the last one, later", "done", "9.0 s of 20.0 s", "step 1 of 15", "calls 0 of 3", "of 5k tokens")
+	p.seesStatus("the last one, later", "done", "9.0 s of 20.0 s", "step  1 of 15", "calls 0 of 3", "of 5k tokens")
 	p.leave()
 }
 

@@ -65,6 +65,10 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 		left = append(left, line.Say(theme.Text, fact))
 	}
 	right := tail(s, hints, w-s.Width(left...)-2)
+	for all := tail(s, hints, w); f.needsYou() && right != all && len(left) > 1; {
+		left = left[:len(left)-1] // how to answer is more than what was used
+		right = tail(s, hints, w-s.Width(left...)-2)
+	}
 	if doing := sep + f.doing(s); f.doing(s) != "" && s.Width(left...)+s.Metrics.Width(doing)+s.Metrics.Width(right)+2 <= w {
 		left = append(left, line.Say(theme.Text, doing)) // it comes and goes, so it stands last and takes nothing's place
 	}
@@ -97,6 +101,11 @@ func tail(s line.Style, hints []string, room int) string {
 	return ""
 }
 
+// needsYou says that the run stands still until the user says something.
+func (f statusFacts) needsYou() bool {
+	return f.asking || f.paused || f.run.active && f.run.state == runtime.StateWaitingApproval
+}
+
 func stateSpan(s line.Style, f statusFacts) line.Span {
 	g := s.Theme.Glyphs
 	word := f.run.word(s.Theme.Lang(), f.now)
@@ -111,9 +120,7 @@ func stateSpan(s line.Style, f statusFacts) line.Span {
 		word = s.T("folding")
 	}
 	switch {
-	case f.asking, f.paused:
-		return line.Say(theme.Warn, " "+g.Question+" "+word)
-	case f.run.active && f.run.state == runtime.StateWaitingApproval:
+	case f.needsYou():
 		return line.Say(theme.Warn, " "+g.Question+" "+word)
 	case f.run.active, f.folding:
 		return line.Say(theme.Accent, " "+s.Theme.Spinner(s.Phase)+" "+s.Text(word))
