@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,5 +52,48 @@ func TestTerminalDrafts(t *testing.T) {
 	z.wait("of the first tab, and more", "✓ done")
 	if in := strings.TrimSpace(z.input()); in != "❯" {
 		t.Errorf("the input holds %q", in)
+	}
+}
+
+// Killed while another program has the database locked: what was entered, what was entered behind it and what was typed then is in
+// the input of the next start, and is not kept twice.
+func TestTerminalKilledWhileLocked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	y := startTTY(t, vitrine(dir), 120, 30)
+	y.wait("ready")
+	free := lockDB(t, filepath.Join(dir, "data", "sessions.db"))
+	y.send("what is 1+1?\r")
+	y.wait("what is 1+1?")
+	y.send("and 2+2?\r")
+	y.send("half 一半")
+	asides := func() string {
+		files, err := filepath.Glob(filepath.Join(dir, "data", "sessions.db-unsaved-*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []byte
+		for _, path := range files {
+			data, err := os.ReadFile(path)
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			all = append(all, data...)
+		}
+		return string(all)
+	}
+	y.until("kept aside", func() bool { return strings.Contains(asides(), "half 一半") })
+	y.signal(syscall.SIGKILL)
+	y.exit()
+	free()
+	z := startTTY(t, vitrine(dir), 120, 30)
+	z.wait("what is 1+1?", "and 2+2?", "half 一半")
+	z.until("nothing aside", func() bool { return asides() == "" })
+	z.send("\x15\r") // the last line taken out, the rest is sent
+	z.wait("✓ done")
+	z.ended()
+	z.send("\x03\x03")
+	if code := z.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }

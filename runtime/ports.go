@@ -310,8 +310,12 @@ type Library interface {
 type Drafts interface {
 	// Draft gives what was typed in a session and not sent; the zero Draft when there is none.
 	Draft(ctx context.Context, sessionID string) (Draft, error)
-	// SaveDraft keeps one in place of the one before; an empty text is none. ErrFenced when this process does not hold the session.
+	// SaveDraft keeps one in place of the one before, and of what was kept aside; an empty text is none. ErrFenced when this process
+	// does not hold the session.
 	SaveDraft(ctx context.Context, sessionID string, d Draft) error
+	// KeepAside keeps what cannot be stored now so that it survives the end of the process, in place of what this process kept aside
+	// of the session before. It does not wait for the store.
+	KeepAside(ctx context.Context, sessionID string, a Aside) error
 }
 
 // Brancher makes a session of a part of another one.
@@ -354,6 +358,17 @@ type WorkFiles interface {
 type Draft struct {
 	Text string
 	At   time.Time
+	// Aside is what processes that are gone had typed or entered and could not store, the oldest first.
+	Aside []Aside
+}
+
+// Aside is what was typed and entered in a session while it could not be stored.
+type Aside struct {
+	// Texts are those that were entered, in order, and what was in the input.
+	Texts []string  `json:"texts"`
+	At    time.Time `json:"at"`
+	// Whole says that what had been kept before, as a draft or aside, was known then: what is left of it is in Texts.
+	Whole bool `json:"whole"`
 }
 
 // Tabs is the open tabs of a user.

@@ -13,11 +13,14 @@ func (s *Store) Draft(ctx context.Context, sessionID string) (runtime.Draft, err
 	var d runtime.Draft
 	var at int64
 	err := s.row(ctx, "SELECT text, at FROM drafts WHERE session_id = ?", []any{sessionID}, &d.Text, &at)
-	if errors.Is(err, runtime.ErrNotFound) {
-		return runtime.Draft{}, nil
+	switch {
+	case err == nil:
+		d.At = fromMicros(at)
+	case !errors.Is(err, runtime.ErrNotFound):
+		return d, reading("draft", sessionID, err)
 	}
-	d.At = fromMicros(at)
-	return d, reading("draft", sessionID, err)
+	d.Aside = s.leftAside(sessionID)
+	return d, nil
 }
 
 // SaveDraft implements runtime.Drafts.
@@ -43,5 +46,27 @@ func (s *Store) SaveDraft(ctx context.Context, sessionID string, d runtime.Draft
 	if err != nil {
 		return fmt.Errorf("keep the draft of session %s: %w", sessionID, err)
 	}
+	s.aside.forget(sessionID)
 	return nil
+}
+
+// KeepAside implements runtime.Drafts.
+func (s *Store) KeepAside(_ context.Context, sessionID string, a runtime.Aside) error {
+	for i, t := range a.Texts {
+		a.Texts[i] = clean(t)
+	}
+	if err := s.aside.keep(sessionID, a); err != nil {
+		return fmt.Errorf("keep what was typed in session %s aside: %w", sessionID, err)
+	}
+	return nil
+}
+
+// leftAside is what was kept aside of a session and is nobody's any more, the oldest first.
+func (s *Store) leftAside(sessionID string) []runtime.Aside {
+	return s.aside.left(sessionID, s.holderGone)
+}
+
+func (s *Store) holderGone(id string) bool {
+	alive, _, err := probeHolder(holdersDir(s.Path()), id)
+	return !alive && err == nil
 }

@@ -1,7 +1,11 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"testing"
 	"time"
@@ -171,5 +175,100 @@ func TestB118EachMigrationStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		diff(t, want, r.draft(t, "s1"))
+	}
+}
+
+// asideFiles are the files beside the database that texts are kept in.
+func asideFiles(t testing.TB, path string) []string {
+	t.Helper()
+	all, err := filepath.Glob(path + "-unsaved-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// What is kept aside is on the disk at once while the database is locked, for its user alone; it belongs to its process as long as
+// that lives, then to whoever opens the session, and goes once something is stored in its place or the session is deleted.
+func TestKeptAside(t *testing.T) {
+	path := dbPath(t)
+	r, err := tryOpen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	r.openSession(t, "s1")
+	r.openSession(t, "s2")
+	other := open(t, path)
+	at := time.Date(2026, 3, 6, 14, 2, 0, 0, time.UTC)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []runtime.Aside{{Texts: []string{"old"}, At: at}, {Texts: []string{"one", "two 中文\n\x00\xff"}, At: at.Add(time.Second), Whole: true}} {
+		if err := errors.Join(r.KeepAside(ctx, "s1", a), r.KeepAside(ctx, "s2", a)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := asideFiles(t, path)
+	if len(files) != 1 {
+		t.Fatalf("files %q", files)
+	}
+	if info, err := os.Stat(files[0]); err != nil || goruntime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := db.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	want := []runtime.Aside{{Texts: []string{"one", clean("two 中文\n\x00\xff")}, At: at.Add(time.Second), Whole: true}}
+	diff(t, want, r.draft(t, "s1").Aside) // its tab was closed, and is opened again
+	if got := other.draft(t, "s1").Aside; len(got) > 0 {
+		t.Errorf("another process takes what a living one keeps: %+v", got)
+	}
+	if err := os.WriteFile(files[0]+asideNew, []byte("cut o"), 0o600); err != nil { // killed while it wrote
+		t.Fatal(err)
+	}
+	if err := r.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, want, other.draft(t, "s1").Aside)
+	third := open(t, path)
+	third.openSession(t, "s1")
+	diff(t, want, third.draft(t, "s1").Aside)
+	if err := third.SaveDraft(ctx, "s1", runtime.Draft{Text: "one\ntwo", At: at.Add(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, runtime.Draft{Text: "one\ntwo", At: at.Add(time.Minute)}, third.draft(t, "s1"))
+	diff(t, want, third.draft(t, "s2").Aside)
+	if err := third.DeleteSession(ctx, "s2", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if got := asideFiles(t, path); len(got) > 0 {
+		t.Errorf("there is still %q", got)
+	}
+}
+
+// A file that is broken, or a folder that cannot be written, is no end of anything.
+func TestKeptAsideFails(t *testing.T) {
+	path := dbPath(t)
+	r := open(t, path)
+	r.openSession(t, "s1")
+	for name, body := range map[string]string{"a": "{", "b": `{"s1":{"texts":["kept"],"at":"2026-03-06T14:02:00Z"}}`, "c": "[]"} {
+		if err := os.WriteFile(path+"-unsaved-"+name+".json", []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.draft(t, "s1").Aside; len(got) != 1 || got[0].Texts[0] != "kept" {
+		t.Errorf("%+v", got)
+	}
+	r.aside.own = filepath.Join(path, "not", "there.json")
+	err := r.KeepAside(t.Context(), "s1", runtime.Aside{Texts: []string{"x"}})
+	if err == nil || !strings.Contains(err.Error(), "session s1 aside") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -28,17 +28,17 @@ func (s *Store) Prune(ctx context.Context, user string, list []runtime.SessionIn
 			size += list[end].Messages
 			end++
 		}
-		var gone int
+		var gone []string
 		var rows int64
 		err := s.do(ctx, func(t *txn) error {
-			gone, rows = 0, 0
+			gone, rows = nil, 0
 			for _, info := range list[:end] {
 				n, ok, err := s.pruneOne(t, user, info)
 				if err != nil {
 					return err
 				}
 				if ok {
-					gone++
+					gone = append(gone, info.ID)
 					rows += n
 				}
 			}
@@ -47,7 +47,8 @@ func (s *Store) Prune(ctx context.Context, user string, list []runtime.SessionIn
 		if err != nil {
 			return sessions, messages, fmt.Errorf("prune sessions: %w", err)
 		}
-		sessions, messages = sessions+gone, messages+rows
+		s.aside.drop(s.holderGone, gone...)
+		sessions, messages = sessions+len(gone), messages+rows
 		list = list[end:]
 	}
 	return sessions, messages, nil

@@ -63,6 +63,7 @@ type Store struct {
 	queue    *clock.Queue[*job]
 	writers  *clock.Group
 	turn     *clock.Queue[struct{}] // holds the turn when nobody writes
+	aside    *aside
 	closing  atomic.Bool
 
 	// mu guards what readers and the writer share. Only the writer changes it.
@@ -121,7 +122,7 @@ func openWith(ctx context.Context, cfg Config, steps []string) (*Store, error) {
 	if s.files, s.conns, err = s.enter(ctx, path, nil); err != nil {
 		return nil, err
 	}
-	s.path = path
+	s.path, s.aside = path, newAside(path, s.holderID)
 	if s.dbID, err = getMeta(ctx, s.conns.write, metaID); err != nil {
 		return nil, errors.Join(openFailed(path, err), s.shut())
 	}

@@ -246,7 +246,7 @@ func (e *env) closeSession(id string, how ending, typed *runtime.Draft) tea.Cmd 
 			err = e.opts.Agent.Set(e.ctx, id, runtime.Setting{Leave: true})
 		}
 		if typed != nil {
-			err = errors.Join(err, e.opts.Drafts.SaveDraft(e.ctx, id, *typed))
+			err = errors.Join(err, e.keepLast(e.ctx, id, *typed))
 		}
 		return closedMsg{id, errors.Join(err, e.opts.Agent.Close(e.ctx, id))}
 	}
@@ -259,7 +259,7 @@ func (e *env) shutdown(t runtime.Tabs, typed map[string]runtime.Draft, leave boo
 		defer cancel()
 		err := e.opts.Library.SaveTabs(ctx, e.opts.User, t)
 		for id, d := range typed {
-			err = errors.Join(err, e.opts.Drafts.SaveDraft(ctx, id, d))
+			err = errors.Join(err, e.keepLast(ctx, id, d))
 		}
 		return shutdownMsg{errors.Join(err, e.opts.Agent.Shutdown(e.ctx, leave))}
 	}

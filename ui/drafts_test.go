@@ -233,6 +233,127 @@ func TestDraftAndWhatWasTypedBefore(t *testing.T) {
 	}
 }
 
+// What was entered and cannot be stored, what waits behind it and what is typed then is kept aside and comes back after a kill, in
+// order; what was stored meanwhile does not.
+func TestKeptAside(t *testing.T) {
+	texts := func(d *driver) string {
+		var all []string
+		for _, a := range d.f.drafts[d.id()].Aside {
+			all = append(all, a.Texts...)
+		}
+		return strings.Join(all, "|")
+	}
+	d := newDriver(t, 100, 30)
+	for range 50 {
+		d.typed("x")
+		d.pass(100 * time.Millisecond)
+	}
+	d.press("ctrl+u")
+	d.pass(5 * time.Second)
+	if d.f.asides > 0 {
+		t.Errorf("%d times while all is stored", d.f.asides)
+	}
+	latch := d.park()
+	d.f.fail["savedraft"] = errors.New("the disk is full")
+	d.enter("one")
+	d.pass(3 * time.Second)
+	if got := texts(d); got != "one" {
+		t.Errorf("kept aside: %q", got)
+	}
+	d.enter("two")
+	d.typed("half of 三")
+	d.pass(3 * time.Second)
+	if got := texts(d); got != "one|two|half of 三" {
+		t.Errorf("kept aside: %q", got)
+	}
+	e := again(t, d.f, d.id())
+	if got := e.m.page().edit.Text(); got != "one\ntwo\nhalf of 三" {
+		t.Errorf("after a kill the input holds %q", got)
+	}
+	e.pass(3 * time.Second)
+	if got := e.f.drafts[e.id()]; got.Text != "one\ntwo\nhalf of 三" || len(got.Aside) > 0 {
+		t.Errorf("it is kept as %+v", got)
+	}
+	f := again(t, d.f, d.id()) // and killed again before it could be stored
+	if got := f.m.page().edit.Text(); got != "one\ntwo\nhalf of 三" {
+		t.Errorf("after two kills the input holds %q", got)
+	}
+	delete(d.f.fail, "savedraft")
+	latch.Open()
+	d.pass(time.Second)
+	if !d.sent("one") || !d.sent("two") {
+		t.Fatalf("%q", d.f.order)
+	}
+	if e := again(t, d.f, d.id()); e.m.page().edit.Text() != "half of 三" {
+		t.Errorf("what was stored is back: %q", e.m.page().edit.Text())
+	}
+	d.pass(10 * time.Second)
+	if got := texts(d); got != "" || d.f.drafts[d.id()].Text != "half of 三" {
+		t.Errorf("in the end %+v", d.f.drafts[d.id()])
+	}
+	n := d.f.asides
+	d.pass(time.Hour)
+	if d.f.asides != n {
+		t.Errorf("%d times more while all is stored", d.f.asides-n)
+	}
+}
+
+// A draft that cannot be stored, or whose session cannot be opened or its draft not read, is kept aside; where that fails too the
+// screen says that it would be lost.
+func TestDraftsKeptAside(t *testing.T) {
+	for name, broken := range map[string]func(o *Options, f *fake){
+		"not stored": func(_ *Options, f *fake) { f.fail["savedraft"] = errors.New("locked") },
+		"not opened": func(_ *Options, f *fake) { f.fail["open"] = errors.New("locked") },
+		"not read":   func(_ *Options, f *fake) { f.fail["draft"] = errors.New("locked") },
+	} {
+		d := newDriver(t, 100, 30, func(o *Options, f *fake) {
+			f.session("s")
+			f.drafts["s"] = runtime.Draft{Text: "from before", At: start}
+			o.Session = "s"
+			broken(o, f)
+		})
+		d.typed("mine")
+		d.pass(3 * time.Second)
+		d.typed("!")
+		d.pass(3 * time.Second)
+		d.seesNot("is not kept")
+		kept := d.f.drafts["s"]
+		if kept.Text != "from before" || len(kept.Aside) != 1 {
+			t.Errorf("%s: kept are %+v", name, kept)
+			continue
+		}
+		want := "from before\nmine!"
+		if name == "not stored" {
+			want = strings.ReplaceAll(want, "\n", "") // it was in the input
+		}
+		if got := again(t, d.f, "s").m.page().edit.Text(); got != want {
+			t.Errorf("%s: after a kill the input holds %q", name, got)
+		}
+		d.f.fail["aside"] = errors.New("no space left on device")
+		d.typed("?")
+		for range 30 {
+			d.pass(time.Second)
+		}
+		d.sees("what was typed is not kept, and is lost if the program ends: no space left on device")
+		delete(d.f.fail, "aside")
+		d.pass(20 * time.Second)
+		d.seesNot("is lost if the program ends")
+	}
+}
+
+// A tab that is closed, or a program that is left, while nothing can be stored keeps what was typed aside.
+func TestKeptAsideAtTheEnd(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id := d.id()
+	d.f.fail["savedraft"] = errors.New("locked")
+	d.typed("mine")
+	d.press("ctrl+x", "w")
+	d.short()
+	if got := d.f.drafts[id].Aside; len(got) != 1 || got[0].Texts[0] != "mine" {
+		t.Errorf("closed: %+v", got)
+	}
+}
+
 // With the real store and engine: typed, killed, started again, sent; and not there any more after that.
 func TestWholeProgramDrafts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sessions.db")

@@ -32,7 +32,8 @@ type fake struct {
 	left     bool
 	settings []runtime.Setting
 	drafts   map[string]runtime.Draft
-	saves    int           // of drafts
+	saves    int // of drafts
+	asides   int
 	slow     time.Duration // how long SaveDraft takes
 	ui       atomic.Bool   // Update or View is at work: nothing may be asked then
 	view     runtime.ContextView
@@ -340,6 +341,20 @@ func (f *fake) SaveDraft(ctx context.Context, id string, d runtime.Draft) error 
 		return err
 	}
 	f.drafts[id] = d
+	return nil
+}
+
+func (f *fake) KeepAside(_ context.Context, id string, a runtime.Aside) error {
+	f.beside()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fail["aside"]; err != nil {
+		return err
+	}
+	d := f.drafts[id]
+	d.Aside = []runtime.Aside{a}
+	f.drafts[id] = d
+	f.asides++
 	return nil
 }
 

@@ -118,6 +118,13 @@ type (
 		id, text string
 		err      error
 	}
+	// asideMsg asks for what cannot be stored to be kept aside, asideKeptMsg is the end of that.
+	asideMsg     struct{ id string }
+	asideKeptMsg struct {
+		id    string
+		texts []string
+		err   error
+	}
 	// offersMsg is the sessions at the start of the program.
 	offersMsg struct {
 		rows []runtime.SessionInfo
@@ -179,3 +186,5 @@ func (m calmMsg) session() string      { return m.id }
 func (m untilMsg) session() string     { return m.id }
 func (m keepMsg) session() string      { return m.id }
 func (m keptMsg) session() string      { return m.id }
+func (m asideMsg) session() string     { return m.id }
+func (m asideKeptMsg) session() string { return m.id }

@@ -67,6 +67,10 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		return p.keepNow()
 	case keptMsg:
 		return p.kept(msg)
+	case asideMsg:
+		return p.asideNow()
+	case asideKeptMsg:
+		return p.asideKept(msg)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,6 +21,7 @@ import (
 // sending is what becomes of an input that was entered.
 type sending struct {
 	on    bool
+	since time.Time // when it was given to the engine
 	text  string
 	apart bool     // the input does not hold it, or not any more
 	draft string   // what had been typed before an older input was brought back and sent
@@ -57,7 +59,7 @@ func (p *page) send(text string) tea.Cmd {
 		}
 		return nil
 	}
-	p.sending = sending{on: true, text: text, apart: !p.holds(text)}
+	p.sending = sending{on: true, since: p.env.now, text: text, apart: !p.holds(text)}
 	if !p.sending.apart {
 		p.sending.draft = p.history.leave()
 	}
