@@ -120,7 +120,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		return nil
 	case tickMsg:
 		m.ticking, m.dirty = false, true
-		return nil
+		return m.env.checkRecording()
 	case holdMsg:
 		return m.env.after(msg.wait, releaseMsg{})
 	case nil:

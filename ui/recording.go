@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,6 +27,9 @@ type recording struct {
 	painter *paint.Painter
 	path    string
 	since   time.Time
+	disk    record.Disk // nil, but in tests
+	// broke says that the file takes no more; it is read without waiting for a write.
+	broke atomic.Bool
 }
 
 // recordedMsg tells what became of a recording that was to begin or end.
@@ -33,6 +37,7 @@ type recordedMsg struct {
 	path  string
 	since time.Time // zero: it has ended
 	took  time.Duration
+	ended bool // err has ended it
 	err   error
 }
 
@@ -43,7 +48,7 @@ func (r *recording) start(path, file string, at time.Time, w, h int, secrets []s
 	if r.to != nil {
 		return errors.New("a recording is on: " + r.path)
 	}
-	to, err := record.New(record.Config{Width: w, Height: h, Title: "vitrine", Start: at, Secrets: secrets, Cast: file, Live: true})
+	to, err := record.New(record.Config{Width: w, Height: h, Title: "vitrine", Start: at, Secrets: secrets, Cast: file, Live: true, Look: record.Look{Disk: r.disk}})
 	if err != nil {
 		return err
 	}
@@ -68,6 +73,7 @@ func (r *recording) frame(at time.Time, v tea.View, w, h int) {
 	if out := r.painter.Frame(v); len(out) > 0 {
 		r.to.Frame(at, string(out))
 	}
+	r.broke.Store(r.to.Err() != nil)
 }
 
 // stop ends the file; without a recording it does nothing.
@@ -80,6 +86,7 @@ func (r *recording) stop(ctx context.Context, at time.Time) (path string, took t
 	r.to.Frame(at, string(r.painter.Leave()))
 	path, took, err = r.path, at.Sub(r.since), r.to.Close(ctx)
 	r.to, r.painter = nil, nil
+	r.broke.Store(false)
 	return path, took, err
 }
 
@@ -118,8 +125,16 @@ func (m *Model) record(path string) tea.Cmd {
 func (e *env) stopRecording() tea.Cmd {
 	return func() tea.Msg {
 		path, took, err := e.recording.stop(e.ctx, e.clk.Now())
-		return recordedMsg{path: path, took: took, err: err}
+		return recordedMsg{path: path, took: took, ended: true, err: err}
 	}
+}
+
+// checkRecording ends a recording whose file takes no more, so that the mark does not say what is not so.
+func (e *env) checkRecording() tea.Cmd {
+	if !e.recording.broke.Load() {
+		return nil
+	}
+	return e.stopRecording()
 }
 
 // endRecording ends it with the screen.
@@ -135,6 +150,9 @@ func (m *Model) endRecording() error {
 func (m *Model) recordingSaid(msg recordedMsg) tea.Cmd {
 	p := m.page()
 	switch {
+	case msg.err != nil && msg.ended:
+		m.env.recorded = time.Time{}
+		return p.tell(theme.Error, m.T("the recording ended: %s; it can be played up to there", m.env.opts.Lang.Tell(msg.err.Error())))
 	case msg.err != nil:
 		m.env.recorded = time.Time{}
 		return p.tell(theme.Error, m.T("the recording: %s", m.env.opts.Lang.Tell(msg.err.Error())))

@@ -2,9 +2,11 @@ package ui
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"vitrine/ui/emulator"
+	"vitrine/ui/record"
 )
 
 // replay gives the screen that a cast ends on, its header and its events.
@@ -133,6 +136,59 @@ func TestRecordingsThatFail(t *testing.T) {
 	d.enter("/record mine")
 	if s := d.status(); !strings.Contains(s, "the recording: ") {
 		t.Errorf("%q", s)
+	}
+}
+
+// full is a disk that takes so many bytes more.
+func full(room int) record.Disk {
+	return func(w io.Writer) io.Writer { return &fullDisk{w, room} }
+}
+
+type fullDisk struct {
+	w    io.Writer
+	room int
+}
+
+func (f *fullDisk) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, syscall.ENOSPC
+	}
+	return f.w.Write(p)
+}
+
+// B190: a disk that is full while the screen is recorded ends the recording: the mark goes at once, the user is told why, and what was
+// recorded before can be played.
+func TestRecordingOnAFullDiskB190(t *testing.T) {
+	d := newDriver(t, 120, 30)
+	t.Chdir(t.TempDir())
+	d.m.env.opts.Records, d.m.env.recording.disk = ".", full(20_000)
+	d.enter("/record mine")
+	d.settle()
+	paintNow(d)
+	if !strings.Contains(d.grid()[0], "◉ REC 0:00") {
+		t.Fatalf("%q", d.grid()[0])
+	}
+	d.m.env.recording.disk = nil // of the next one
+	for range 200 {
+		if d.typed("some more words "); !strings.Contains(d.grid()[0], "REC") {
+			break
+		}
+		d.pass(time.Second)
+		paintNow(d)
+	}
+	if strings.Contains(d.grid()[0], "REC") || !strings.Contains(d.status(), "the recording ended: write mine.cast: no space left on device; it can be played up to there") {
+		t.Errorf("%q, %q", d.grid()[0], d.status())
+	}
+	if screen, _, events := replay(t, "mine.cast"); len(events) < 3 || !screen.Has("some more words") {
+		t.Errorf("%d events\n%s", len(events), screen)
+	}
+	d.press("ctrl+u")
+	d.enter("/record next")
+	if !strings.Contains(d.grid()[0], "REC") {
+		t.Errorf("no other one begins: %q", d.status())
+	}
+	if err := d.m.endRecording(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -268,7 +268,7 @@ func TestLiveCastIsPlayableWhenKilled(t *testing.T) {
 // A full disk takes no part of a line into a cast that grows, and is told.
 func TestLiveCastOnAFullDisk(t *testing.T) {
 	cfg := Config{Width: 80, Height: 24, Cast: filepath.Join(t.TempDir(), "live.cast"), Live: true}
-	cfg.fault = full(150)
+	cfg.Disk = full(150)
 	r, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func render(ctx context.Context, path, name string, files Files, look Look) (mad
 		if kind.path == "" {
 			continue
 		}
-		d, err := newDraft(kind.path, look.fault)
+		d, err := newDraft(kind.path, look.Disk)
 		if err != nil {
 			return made, err
 		}

@@ -19,11 +19,11 @@ type draft struct {
 	buf  *bufio.Writer
 }
 
-// disk is between a file and what is written to it; nil is nothing. Tests let it fail.
-type disk func(io.Writer) io.Writer
+// Disk is between a file and what is written to it. Tests let it fail.
+type Disk func(io.Writer) io.Writer
 
 // newDraft begins a file. The error names the path and the cause.
-func newDraft(path string, fault disk) (*draft, error) {
+func newDraft(path string, fault Disk) (*draft, error) {
 	d := &draft{path: path, to: path}
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		d.to = to
@@ -116,7 +116,7 @@ type growing struct {
 }
 
 // newGrowing makes a file that was not there.
-func newGrowing(path string, fault disk) (*growing, error) {
+func newGrowing(path string, fault Disk) (*growing, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, failed(path, err)

@@ -372,7 +372,7 @@ func TestEmbeddedFontsB188(t *testing.T) {
 }
 
 // full fails as a full disk does, after some bytes.
-func full(room int) disk {
+func full(room int) Disk {
 	return func(w io.Writer) io.Writer { return &fullDisk{w, room} }
 }
 
@@ -415,7 +415,7 @@ func TestFailuresLeaveNothingB190(t *testing.T) {
 			"header only": {head, "out", nil, "in.cast: line 1: nothing is shown in it"},
 			"bad line":    {head + "[0,\"o\",\"a\"]\n[1,\"o\",\"b\"]\n[2,\"o\",\"c\"]\n{\n[3,\"o\",\"d\"]\n", "out", nil, "in.cast: line 5: this is no JSON array"},
 			"width 0":     {`{"version":2,"width":0,"height":5}` + "\n", "out", nil, "in.cast: line 1: a terminal of 0x5 cells"},
-			"full":        {good, "out", func(l *Look, _ context.CancelFunc) { l.fault = full(30) }, "out: no space left on device"},
+			"full":        {good, "out", func(l *Look, _ context.CancelFunc) { l.Disk = full(30) }, "out: no space left on device"},
 			"interrupted": {good, "out", func(l *Look, stop context.CancelFunc) {
 				l.Progress = func(_ string, done float64) {
 					if done > 0.5 {
@@ -475,7 +475,7 @@ func TestRecordingFailsWholeB190(t *testing.T) {
 	}{"full": {room: 6000, want: "no space left"}, "interrupted": {room: 1 << 30, stop: true, want: "context canceled"}, "good": {room: 1 << 30}} {
 		cast, picture := filepath.Join(dir, name+".cast"), filepath.Join(dir, name+".gif")
 		cfg := Config{Width: 20, Height: 4, Cast: cast, GIF: picture}
-		cfg.fault = full(c.room)
+		cfg.Disk = full(c.room)
 		r, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,8 @@ type Look struct {
 	// Missing is told once which characters no font has, each with its code points; a frame stands for them. It may be nil.
 	Missing func(characters string)
 
-	fault disk
+	// Disk is put between each file and what is written to it; nil is nothing.
+	Disk Disk
 }
 
 // Recorder writes a recording. It belongs to one goroutine.
@@ -88,7 +89,7 @@ func New(cfg Config) (*Recorder, error) {
 		if path == "" {
 			continue
 		}
-		d, err := newDraft(path, cfg.fault)
+		d, err := newDraft(path, cfg.Disk)
 		if err != nil {
 			return nil, err
 		}
@@ -96,13 +97,13 @@ func New(cfg Config) (*Recorder, error) {
 	}
 	var to io.Writer
 	if cfg.Live && cfg.Cast != "" {
-		g, err := newGrowing(cfg.Cast, cfg.fault)
+		g, err := newGrowing(cfg.Cast, cfg.Disk)
 		if err != nil {
 			return nil, err
 		}
 		r.live, to = g, g
 	} else {
-		d, err := newDraft(first, cfg.fault)
+		d, err := newDraft(first, cfg.Disk)
 		if err != nil {
 			return nil, err
 		}

@@ -7,12 +7,13 @@ func screenTable() map[Text]string {
 
 func screenTable1() map[Text]string {
 	return map[Text]string{
-		"REC":                                               "录制",
-		"a recording is on; Ctrl+X V ends it":               "正在录制；Ctrl+X V 结束",
-		"the screen cannot be recorded here":                "此处不能录制屏幕",
-		"the recording: %s":                                 "录制：%s",
-		"recording to %s; Ctrl+X V ends it":                 "正在录制到 %s；Ctrl+X V 结束",
-		"recorded %s to %s; look at it before you share it": "已录制 %s，存于 %s；分享前请先检查",
+		"REC":                                 "录制",
+		"a recording is on; Ctrl+X V ends it": "正在录制；Ctrl+X V 结束",
+		"the screen cannot be recorded here":  "此处不能录制屏幕",
+		"the recording: %s":                   "录制：%s",
+		"the recording ended: %s; it can be played up to there": "录制已结束：%s；到此为止的内容可以播放",
+		"recording to %s; Ctrl+X V ends it":                     "正在录制到 %s；Ctrl+X V 结束",
+		"recorded %s to %s; look at it before you share it":     "已录制 %s，存于 %s；分享前请先检查",
 		"%s / %s":                             "%s / %s",
 		"system":                              "系统",
 		"window":                              "窗口",
