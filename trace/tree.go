@@ -76,7 +76,11 @@ type Node struct {
 	waits   int           // of steps and runs: how many of the calls below wait for the user
 	since   time.Time     // when it, or they, began to
 	waitFor time.Duration // how long they did before
+	waited  []Span        // of runs: when they did
 }
+
+// Span is a time from an instant to another.
+type Span struct{ From, To time.Time }
 
 // Tokens counts what a model call, or several, used. Estimated marks that the provider reported less than all.
 type Tokens struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -667,6 +668,38 @@ func TestWaitsAreNotInTheTimeOfAStep(t *testing.T) {
 	s = (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, LLMCallData{StartedAt: ms(10), LatencyMS: 20}).at(30, asked("a")).
 		at(3000, ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "not_run"}).at(3000, RunEndData{State: "cancelled", DurationMS: 33})
 	check("cancelled", treeOf(s.events...), 9000, 20, 33)
+}
+
+// When a run waited is told by its events: by what was asked and decided, by a pause, by who left it and who took it up. Where these
+// are not stored its own word on its time tells how much of the gaps between its parts it was.
+func TestWaitsOfARun(t *testing.T) {
+	asked, said := ApprovalData{Phase: "asked", ID: "a", CallID: "a", Tool: "save"}, ApprovalData{Phase: "decided", ID: "a", CallID: "a", Tool: "save", Answer: "allow"}
+	first := func() *script {
+		return (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(30, LLMCallData{StartedAt: ms(10), LatencyMS: 20})
+	}
+	waits := func(tree *Tree, want ...int) {
+		t.Helper()
+		var got []int
+		for _, w := range tree.Run("r").Waits() {
+			got = append(got, int(w.From.Sub(start)/time.Millisecond), int(w.To.Sub(start)/time.Millisecond))
+		}
+		equal(t, got, want)
+	}
+	s := first().at(30, asked)
+	waits(treeOf(s.events...)) // nothing is behind it yet
+	s.at(180_000, said).at(180_000, ToolCallData{ID: "a", CallID: "a", Tool: "save", Status: "started"})
+	waits(treeOf(s.events...), 30, 180_000)
+	s.at(180_500, ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "done", OK: true, DurationMS: 500}).in(2)
+	paused := (&script{run: "r", turn: 1, events: slices.Clone(s.events)}).in(2).at(180_510, StateData{State: "waiting_model", Pause: &Pause{}}).at(240_000, StateData{State: "waiting_model"})
+	waits(treeOf(paused.events...), 30, 180_000, 180_510, 240_000)
+	s.at(241_000, LLMCallData{StartedAt: ms(240_000), LatencyMS: 1000}).at(241_000, RunEndData{State: "succeeded", DurationMS: 1540})
+	waits(treeOf(s.events...), 30, 180_000, 180_510, 240_000) // the pause is not stored
+	tree := treeOf(first().events...)
+	tree.Halt("r")
+	on := first().at(90_000, StateData{State: "waiting_model"})
+	tree.Apply(on.events[2])
+	waits(tree, 30, 90_000)
+	equal(t, tree.Run("r").Duration(ms(90_010)), 40*time.Millisecond)
 }
 
 // What is shown of a call is what runs, or ran; what the model wrote only where nothing of it could be run.

@@ -24,6 +24,9 @@ func (t *Tree) state(run *Node, e Event, d StateData) {
 		}
 	}
 	if run.halted && d.State != "" && d.State != "cancelled" {
+		if run.waits == 0 { // else it waited for the user since then
+			run.waitedFrom(run.End, e.TS)
+		}
 		run.halted, run.Status, run.End = false, Running, time.Time{}
 		t.touch(run)
 	}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -24,9 +25,78 @@ func (n *Node) waitsFor(on bool, at time.Time) {
 				p.since = at
 			}
 		} else if p.waits--; p.waits == 0 {
-			p.waitFor += max(at.Sub(p.since), 0)
+			p.waitedFrom(p.since, at)
 		}
 	}
+}
+
+// waitedFrom notes a time in which a step or a run did nothing.
+func (n *Node) waitedFrom(from, to time.Time) {
+	if !to.After(from) {
+		return
+	}
+	n.waitFor += to.Sub(from)
+	if n.Parent == nil {
+		n.waited = append(n.waited, Span{from, to})
+	}
+}
+
+// shortGap is what may pass between two parts of a run without being a wait: commits, mostly.
+const shortGap = 500 * time.Millisecond
+
+// Waits is when a run waited, for the user or for somebody to take it up again, in order and apart from each other. Of one that has
+// ended its own word on its time says how much that was, should the waits themselves not be in the events.
+func (n *Node) Waits() []Span {
+	out := slices.Clone(n.waited)
+	if n.Open() || n.took == 0 {
+		return out
+	}
+	rest := n.End.Sub(n.Start) - n.took
+	for _, w := range out {
+		rest -= w.To.Sub(w.From)
+	}
+	if rest < shortGap {
+		return out
+	}
+	gaps := n.gaps(out)
+	slices.SortStableFunc(gaps, func(a, b Span) int { return cmp.Compare(b.To.Sub(b.From), a.To.Sub(a.From)) })
+	for _, g := range gaps {
+		length := min(g.To.Sub(g.From), rest)
+		if length < shortGap {
+			break
+		}
+		rest -= length
+		out = append(out, Span{g.To.Add(-length), g.To})
+	}
+	slices.SortFunc(out, func(a, b Span) int { return a.From.Compare(b.From) })
+	return out
+}
+
+// gaps is when no part of a run was at work, beside what is known already.
+func (n *Node) gaps(known []Span) []Span {
+	busy := slices.Clone(known)
+	var parts func(n *Node)
+	parts = func(n *Node) {
+		if len(n.Children) == 0 && n.Parent != nil {
+			busy = append(busy, Span{n.Start, n.Until(n.Start)})
+		}
+		for _, c := range n.Children {
+			parts(c)
+		}
+	}
+	parts(n)
+	slices.SortFunc(busy, func(a, b Span) int { return a.From.Compare(b.From) })
+	var out []Span
+	at := n.Start
+	for _, b := range append(busy, Span{n.End, n.End}) {
+		if b.From.Sub(at) >= shortGap {
+			out = append(out, Span{at, b.From})
+		}
+		if b.To.After(at) {
+			at = b.To
+		}
+	}
+	return out
 }
 
 func (t *Tree) approval(run *Node, e Event, d ApprovalData) {

@@ -292,7 +292,7 @@ func TestKeptAside(t *testing.T) {
 		t.Errorf("in the end %+v", d.f.drafts[d.id()])
 	}
 	n := d.f.asides
-	d.pass(time.Hour)
+	d.pass(10 * time.Second)
 	if d.f.asides != n {
 		t.Errorf("%d times more while all is stored", d.f.asides-n)
 	}

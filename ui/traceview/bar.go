@@ -39,13 +39,13 @@ func (v *View) bar(w int, sc scale, n *trace.Node) string {
 		role = theme.Error
 	}
 	end := n.Until(v.clock(n))
-	total := sc.end.Sub(sc.start)
+	total := sc.length()
 	if total <= 0 {
 		total = time.Millisecond
 	}
 	halves := 2 * w
 	place := func(t time.Time) float64 {
-		return max(0, min(float64(halves), float64(t.Sub(sc.start))*float64(halves)/float64(total)))
+		return max(0, min(float64(halves), float64(sc.at(t))*float64(halves)/float64(total)))
 	}
 	from, to := place(n.Start), place(end)
 	first := min(int(from), halves-1)

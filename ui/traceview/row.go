@@ -92,11 +92,26 @@ func (v *View) Rows() []string {
 	return v.rows
 }
 
-// scale is the time that the bars lie on: the selected node's turn.
+// scale is the time that the bars lie on: the selected node's turn, without what it waited for the user.
 type scale struct {
 	root       *trace.Node
 	start, end time.Time
+	waits      []trace.Span // which are left out
 }
+
+// at is how far on the scale an instant is.
+func (s scale) at(t time.Time) time.Duration {
+	d := t.Sub(s.start)
+	for _, w := range s.waits {
+		if t.After(w.From) {
+			d -= min(t.Sub(w.From), w.To.Sub(w.From))
+		}
+	}
+	return d
+}
+
+// length is what the scale spans.
+func (s scale) length() time.Duration { return s.at(s.end) }
 
 func (v *View) scale(at int) scale {
 	if at < 0 {
@@ -106,7 +121,7 @@ func (v *View) scale(at int) scale {
 	for root.Parent != nil {
 		root = root.Parent
 	}
-	return scale{root: root, start: root.Start, end: root.Until(v.clock(root))}
+	return scale{root: root, start: root.Start, end: root.Until(v.clock(root)), waits: root.Waits()}
 }
 
 // clock is the pane's now, never before the newest thing that it knows of.
@@ -159,7 +174,7 @@ func (v *View) ruler(w int, sc scale) string {
 	if sc.root == nil || w < 7 {
 		return paint.Spaces(w)
 	}
-	d := sc.end.Sub(sc.start)
+	d := sc.length()
 	end := v.th.Duration(d)
 	if v.m.Width(end)+2 > w {
 		return paint.Spaces(w)

@@ -224,6 +224,59 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// Minutes of waiting for the user do not press the bars together: the scale is what was worked.
+func TestTheScaleLeavesWaitsOut(t *testing.T) {
+	v := view(60, 30)
+	seq, first := int64(0), int64(1000)
+	ev := func(ms, step int, d trace.Data) {
+		seq++
+		v.Apply(trace.Event{TS: t0.Add(time.Duration(ms) * time.Millisecond), Seq: seq, SessionID: "s", RunID: "r", Turn: 1, Step: step, Name: d.EventName(), Data: d})
+	}
+	at := func(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Millisecond) }
+	ev(0, 0, trace.RunStartData{Input: "go"})
+	ev(2000, 1, trace.LLMCallData{StartedAt: t0, LatencyMS: 2000, TTFTMS: &first})
+	ev(2000, 1, trace.ApprovalData{Phase: "asked", ID: "a", CallID: "a", Tool: "save"})
+	row := func(name string) string {
+		for _, r := range strings.Split(plain(v), "\n") {
+			if strings.Contains(r, name) {
+				return r
+			}
+		}
+		t.Fatalf("no row %q:\n%s", name, plain(v))
+		return ""
+	}
+	bar := func(name string) (at, cells int) {
+		r := []rune(row(name))
+		for i, c := range r {
+			if strings.ContainsRune("⠒⠿⠶⠆⠰⠐⠸⠇⠂", c) {
+				if cells++; cells == 1 {
+					at = i
+				}
+			}
+		}
+		return at, cells
+	}
+	for _, now := range []int{2500, 300_000} {
+		v.Tick(at(now), 0)
+		if _, n := bar("model"); n < 8 || !strings.Contains(row("TRACE"), " 2.0 s") {
+			t.Errorf("after %d ms of it:\n%s", now-2000, plain(v))
+		}
+	}
+	ev(300_000, 1, trace.ApprovalData{Phase: "decided", ID: "a", CallID: "a", Tool: "save", Answer: "allow"})
+	ev(300_000, 1, trace.ToolCallData{ID: "a", CallID: "a", Tool: "save", Status: "started"})
+	ev(302_000, 1, trace.ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "done", OK: true, DurationMS: 2000})
+	ev(306_000, 2, trace.LLMCallData{StartedAt: at(302_000), LatencyMS: 4000, TTFTMS: &first})
+	for range 2 {
+		v.Tick(at(306_000), 0)
+		model, n := bar("model")
+		tool, m := bar("save")
+		if !strings.Contains(row("TRACE"), " 8.0 s") || tool-model < n-1 || n < 2 || m < 2 || m > n+1 {
+			t.Errorf("the bars (%d cells at %d, %d at %d):\n%s", n, model, m, tool, plain(v))
+		}
+		ev(306_000, 0, trace.RunEndData{State: "succeeded", DurationMS: 8000})
+	}
+}
+
 func TestEmpty(t *testing.T) {
 	v := view(30, 8)
 	v.Move(1)
