@@ -39,7 +39,8 @@ func commandTable() []command {
 		{title: "Open a session", slash: "sessions", arg: "words", chord: letter("s", "sessions"), run: (*Model).openSessions},
 		{title: "Search all sessions", slash: "search", arg: "words", chord: letter("g", "search all"), run: (*Model).openSearch},
 		{title: "Find in this session", chord: letter("f", "find"), run: (*Model).findHere},
-		{title: "Star this session, or take the star away", slash: "star", run: func(m *Model, _ string) tea.Cmd { return m.star(m.page(), m.page().id) }},
+		{title: "Star this session, or unstar it", slash: "star", run: func(m *Model, _ string) tea.Cmd { return m.star(m.page(), m.page().id) }},
+		{title: "Export this session", slash: "export", arg: "file or format", run: (*Model).export},
 		{title: "Filter the trace", slash: "filter", arg: "words", run: (*Model).filterTrace},
 		{title: "Add a todo, or toggle one by its number", slash: "todo", arg: "text or number", run: (*Model).todo},
 		{title: "Send the last input again", slash: "retry", run: func(m *Model, _ string) tea.Cmd { return m.page().retry() }},
@@ -87,6 +88,7 @@ const (
 	kindHelp     dialog.Kind = "help"
 	kindFind     dialog.Kind = "find"
 	kindFilter   dialog.Kind = "filter"
+	kindExport   dialog.Kind = "export"
 	kindSearch   dialog.Kind = "search"
 	kindPins     dialog.Kind = "pins"
 	kindContext  dialog.Kind = "context"
@@ -115,25 +117,6 @@ func endings(l words.Lang, wait words.Text) []dialog.Choice {
 		{Key: "l", ID: string(endLeave), Label: l.T("leave it as it is, to be resumed later")},
 		{Key: "c", ID: string(endCancel), Label: l.T("cancel it")},
 	}
-}
-
-// openPalette lists the commands.
-func (m *Model) openPalette() tea.Cmd {
-	items := make([]dialog.Item, 0, len(m.env.commands))
-	for i, c := range m.env.commands {
-		if c.apart {
-			continue
-		}
-		keys := c.label(m.env.keys.Chord)
-		slash := ""
-		if c.slash != "" {
-			slash = "/" + c.slash
-		}
-		items = append(items, dialog.Item{ID: strconv.Itoa(i), Label: m.T(c.title), Terms: string(c.title), Cells: []dialog.Cell{
-			{Text: slash, Left: true, Role: theme.Faint}, {Text: keys, Role: theme.Faint},
-		}})
-	}
-	return m.page().show(dialog.NewPicker(kindPalette, m.T("COMMANDS"), "", items, false, m.env.dkeys).Ranked(), "")
 }
 
 // openHelp shows the keys, made of the bindings that match them.

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,11 +65,7 @@ func (m *Model) result(p *page, r dialog.Result) tea.Cmd {
 func (m *Model) picked(p *page, r dialog.Picked, from dialog.Dialog) tea.Cmd {
 	switch r.Kind {
 	case kindPalette:
-		for i := range m.env.commands {
-			if fmt.Sprint(i) == r.ID {
-				return m.env.commands[i].run(m, "")
-			}
-		}
+		return m.chosenFromPalette(r.ID)
 	case kindHistory:
 		p.focusOn(paneInput)
 		p.part()
@@ -124,6 +119,9 @@ func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
 func (m *Model) entered(p *page, r dialog.Entered) tea.Cmd {
 	if r.Kind == kindFind {
 		return p.seekFor(r.Text, 0)
+	}
+	if r.Kind == kindExport {
+		return m.export(r.Text)
 	}
 	if r.Kind == kindFilter {
 		p.columns.traced().SetFilter(r.Text)

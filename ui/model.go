@@ -235,6 +235,8 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		}
 	case noticeMsg:
 		return m.notice(msg)
+	case exportedMsg:
+		return m.exported(msg)
 	case recordedMsg:
 		return m.recordingSaid(msg)
 	case forgetStopMsg:

@@ -111,6 +111,10 @@ func playWork(s *stage) {
 	d.press("/")
 	d.typed("费用")
 	s.shot(d, "dialog_find")
+	d.press("esc", "i", "ctrl+u")
+	d.m.env.opts.Records = "."
+	d.enter("/export")
+	s.shot(d, "dialog_export")
 }
 
 func playPanes(s *stage) {

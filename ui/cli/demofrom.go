@@ -11,6 +11,7 @@ import (
 
 	"vitrine/runtime"
 	"vitrine/ui/demo"
+	"vitrine/ui/export"
 	"vitrine/ui/record"
 )
 
@@ -66,7 +67,7 @@ func (c *command) makeDemo(ctx context.Context, o *options, id, output string) (
 		_, err := c.out.w.Write(script)
 		return err
 	}
-	if err := writeNew(output, func(w io.Writer) error { _, err := w.Write(script); return err }); err != nil {
+	if err := export.NewFile(output, func(w io.Writer) error { _, err := w.Write(script); return err }); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return &UsageError{What: output + " is there already", Do: "name another file"}
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -55,7 +54,7 @@ func (c *command) exportSession(ctx context.Context, o *options, id string, f ex
 	if output == "" {
 		return c.writeSession(ctx, app, info, f, c.out.w)
 	}
-	if err := writeNew(output, func(w io.Writer) error { return c.writeSession(ctx, app, info, f, w) }); err != nil {
+	if err := export.NewFile(output, func(w io.Writer) error { return c.writeSession(ctx, app, info, f, w) }); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return &UsageError{What: output + " is there already", Do: "name another file"}
 		}
@@ -66,25 +65,5 @@ func (c *command) exportSession(ctx context.Context, o *options, id string, f ex
 }
 
 func (c *command) writeSession(ctx context.Context, app *App, info runtime.SessionInfo, f export.Format, w io.Writer) error {
-	out := export.NewWriter(w, f, export.Session{
-		ID: info.ID, Title: info.Title, Model: info.Model, Turns: info.TurnCount, CreatedAt: info.CreatedAt.UTC(), UpdatedAt: info.UpdatedAt.UTC(), Lang: c.lang,
-	})
-	if err := c.eachMessage(ctx, app, info.ID, out.Message); err != nil {
-		return err
-	}
-	return out.Close()
-}
-
-// writeNew makes a file that was not there, whole or not at all.
-func writeNew(path string, write func(io.Writer) error) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}()
-	return errors.Join(write(f), f.Sync(), f.Close())
+	return export.Write(ctx, w, f, app.Library, info, c.lang)
 }

@@ -18,6 +18,7 @@ import (
 	"vitrine/runtime/config"
 	"vitrine/trace"
 	"vitrine/ui/chat"
+	"vitrine/ui/export"
 	"vitrine/ui/words"
 )
 
@@ -302,34 +303,9 @@ func (c *command) showSession(ctx context.Context, o *options, id string) (err e
 	})
 }
 
-// eachMessage goes over all messages in order. The library reads from the newest back, so the pages are found first.
+// eachMessage goes over all messages in order.
 func (c *command) eachMessage(ctx context.Context, app *App, id string, f func(runtime.MessageRow) error) error {
-	newest, err := app.Library.Messages(ctx, id, 0, 1)
-	if err != nil {
-		return fmt.Errorf("read the messages of session %s: %w", id, err)
-	}
-	if len(newest) == 0 {
-		return nil
-	}
-	last := newest[0].N
-	for before := int64(pageSize + 1); ; before += pageSize {
-		page, err := app.Library.Messages(ctx, id, min(before, last+1), pageSize)
-		if err != nil {
-			return fmt.Errorf("read the messages of session %s: %w", id, err)
-		}
-		for _, m := range page {
-			// The last page reaches back into the one before it.
-			if m.N <= before-pageSize-1 {
-				continue
-			}
-			if err := f(m); err != nil {
-				return err
-			}
-		}
-		if before > last {
-			return nil
-		}
-	}
+	return export.Messages(ctx, app.Library, id, f)
 }
 
 // printMessage writes one message for people: who, then the text two cells in.

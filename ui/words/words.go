@@ -111,7 +111,7 @@ var chinese = sync.OnceValue(func() map[Text]string {
 
 // tables are the translations, by where they are used.
 func tables() []map[Text]string {
-	return []map[Text]string{screenTable(), pageTable(), chatTable(), traceTable(), dialogTable(), commandTable(), helpTable(), inputTable(), findingTable()}
+	return []map[Text]string{screenTable(), pageTable(), chatTable(), traceTable(), dialogTable(), commandTable(), helpTable(), inputTable(), findingTable(), paletteTable()}
 }
 
 // merged puts tables together.
