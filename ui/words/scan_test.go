@@ -216,6 +216,80 @@ var elsewhere = []string{"permission denied", "no such file or directory", "conn
 	"invalid character %s after object key", "invalid character %s after array element", "invalid character %s in string literal",
 	"invalid character %s looking for beginning of object key string", "invalid character %s after top-level value"}
 
+// profiles is the profiles' file, which holds hints.
+func profiles(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../llm/profile/profiles.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(data), `\"`, `"`)
+}
+
+// saying are the fields, and the functions, that take what a model client says.
+var (
+	sayingFields = []string{"Message", "message", "Why", "Todo", "Hint", "what"}
+	sayingFuncs  = []string{"note", "told", "alien"}
+)
+
+// Whatever model clients say of servers, and whatever the profiles advise, has Chinese.
+func TestModelClientsAreTold(t *testing.T) {
+	prog := load(t)
+	told := words.Told()
+	check := func(at, text string) {
+		text = strings.Trim(text, " ;:,.")
+		if !strings.Contains(text, " ") { // a name
+			return
+		}
+		for en := range told {
+			if strings.Contains(en, text) {
+				return
+			}
+		}
+		t.Errorf("%s: %q has no Chinese: add it to toldModels", at, text)
+	}
+	names := func(e ast.Expr) string {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return e.Name
+		case *ast.SelectorExpr:
+			return e.Sel.Name
+		}
+		return ""
+	}
+	found := 0
+	for _, path := range []string{"vitrine/llm", "vitrine/llm/openai", "vitrine/llm/protocol"} {
+		c := prog.pkgs[path]
+		c.each(func(e ast.Expr, _ types.TypeAndValue, value string, parents []ast.Node) {
+			for i, n := range slices.Backward(parents[:len(parents)-1]) {
+				says := false
+				switch n := n.(type) {
+				case *ast.KeyValueExpr:
+					says = n.Value == parents[i+1] && slices.Contains(sayingFields, names(n.Key))
+				case *ast.AssignStmt:
+					says = len(n.Lhs) == 1 && slices.Contains(sayingFields, names(n.Lhs[0])) && n.Rhs[0] == parents[i+1]
+				case *ast.CallExpr:
+					says = slices.Contains(sayingFuncs, names(n.Fun))
+				}
+				if says {
+					found++
+					check(prog.at(e), value)
+					return
+				}
+			}
+		})
+	}
+	for _, line := range regexp.MustCompile(`(?m)^(?:no_tools|not_found|tool_text|think_text|buffered|truncated|overflow) = "(.*)"$`).FindAllStringSubmatch(profiles(t), -1) {
+		found++
+		if zh := words.Chinese.Tell(line[1]); zh == line[1] {
+			t.Errorf("a profile's hint has no Chinese: %q", line[1])
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d texts were found", found)
+	}
+}
+
 // Every format of what other parts tell is still made by one of them, as a whole or as a part of a longer constant.
 func TestTold(t *testing.T) {
 	prog := load(t)
@@ -227,6 +301,7 @@ func TestTold(t *testing.T) {
 			}
 		})
 	}
+	all.WriteString(profiles(t))
 	for en := range words.Told() {
 		if slices.Contains(elsewhere, en) {
 			continue

@@ -25,6 +25,11 @@ func TestTell(t *testing.T) {
 		{"the model was not asked again", "没有再请求模型"},   // within a sentence
 		{"HTTP 429: slow down", "HTTP 429: slow down"}, // what a server said
 		{"done: 3", "done: 3"}, // one word among others is anybody's
+		{"gw.example refused a part of the request; from now on temperature is left out", "gw.example 拒绝了请求的一部分；此后不再发送 temperature"},
+		{"the server returned a tool call as text; it was not run", "服务器以文本形式返回了工具调用；没有执行"},
+		{"start the server with its parser for the reasoning of this model; or, if the model reasons, set may_think = true in this endpoint's profile",
+			"请以该模型的推理解析器启动服务器；若该模型会推理，也可在此端点的配置中设 may_think = true"},
+		{"HTTP 429: rate limit; try again in 3m0s (2026-03-06 14:05 UTC)", "HTTP 429: rate limit；请在 3m0s 后重试（2026-03-06 14:05 UTC）"},
 		{"my model", "my model"},
 		{": ", ": "},
 		{"%s", "%s"},

@@ -2,7 +2,7 @@ package words
 
 // toldRuntime is what the runtime, the store and model clients tell.
 func toldRuntime() map[string]string {
-	return merged(toldRuntime1(), toldRuntime2(), toldRuntime3())
+	return merged(toldRuntime1(), toldRuntime2(), toldRuntime3(), toldModels())
 }
 
 func toldRuntime1() map[string]string {
