@@ -136,7 +136,7 @@ func TestDemosThatFail(t *testing.T) {
 	}
 	for _, args := range [][]string{{file, "--check"}, {file, "--record", cast}} {
 		code, _, errs := demoCommand(t, args...)
-		if code != cli.ExitFailed || !strings.Contains(errs, `vitrine: mine:20:3: step 5: expected an answer with "67"; the screen shows:`) || !strings.Contains(errs, "(17+5)*3 = 66") {
+		if code != cli.ExitFailed || !strings.Contains(errs, `mine.toml:20:3: step 5: expected an answer with "67"; the screen shows:`) || !strings.Contains(errs, "(17+5)*3 = 66") {
 			t.Errorf("%v: exit code %d\n%s", args, code, errs)
 		}
 	}
@@ -164,6 +164,18 @@ func TestDemosThatFail(t *testing.T) {
 	}
 	if code, _, errs := demoCommand(t, file); code != cli.ExitUsage || !strings.Contains(errs, `mine.toml:3:1: unknown key "entr"`) {
 		t.Errorf("exit code %d, %s", code, errs)
+	}
+	for text, want := range map[string]string{ // what only the program knows
+		"[slow]\nspoon = \"2s\"\n":                              `mine.toml:2:1: there is no tool "spoon"`,
+		"[config]\nAGENT_TOOL_POLICY = \"spoon=auto\"\n":        "mine.toml:2:1: AGENT_TOOL_POLICY=spoon=auto: there is no tool and no effect of that name\n",
+		"model = \"live\"\n[config]\nOPENAI_BASE_URL = \"x\"\n": "mine.toml:3:1: a script names no endpoint and no key",
+	} {
+		if err := os.WriteFile(file, []byte(text+"[[step]]\nenter = \"x\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := demoCommand(t, file, "--check"); code != cli.ExitUsage || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, %s, want %s", code, errs, want)
+		}
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 
 	"vitrine/llm"
 	"vitrine/runtime/clock"
@@ -64,59 +63,12 @@ func Parse(name string, data []byte) (Script, error) {
 	for i, fs := range f.Step {
 		step, key, err := fs.Step()
 		if err != nil {
-			line, column := Position(data, "step", i, key)
+			line, column := Position(data, i, "step", key)
 			return Script{}, &ParseError{File: name, Line: line, Column: column, Message: err.Error()}
 		}
 		out.Steps = append(out.Steps, step)
 	}
 	return out, nil
-}
-
-// DecodeError puts the place that the decoder found in front of what it says.
-func DecodeError(name string, err error) error {
-	out := &ParseError{File: name, Line: 1, Column: 1, Message: err.Error()}
-	var strict *toml.StrictMissingError
-	var de *toml.DecodeError
-	switch {
-	case errors.As(err, &strict) && len(strict.Errors) > 0:
-		de = &strict.Errors[0]
-		out.Message = fmt.Sprintf("unknown key %q", de.Key()[len(de.Key())-1])
-	case errors.As(err, &de):
-		out.Message = de.Error()
-	default:
-		return out
-	}
-	out.Line, out.Column = de.Position()
-	return out
-}
-
-// Position finds key in the i-th [[table]], or the head of that when it does not stand there by itself.
-func Position(data []byte, table string, i int, key string) (line, column int) {
-	var p unstable.Parser
-	p.Reset(data)
-	line, column = 1, 1
-	n := -1
-	for p.NextExpression() {
-		e := p.Expression()
-		k := e.Key()
-		k.Next()
-		at := func() (int, int) {
-			s := p.Shape(k.Node().Raw).Start
-			return s.Line, s.Column
-		}
-		switch {
-		case e.Kind == unstable.ArrayTable && k.IsLast() && string(k.Node().Data) == table:
-			n++
-			if n == i {
-				line, column = at()
-			}
-		case n == i && e.Kind == unstable.KeyValue && string(k.Node().Data) == key:
-			return at()
-		case n == i && e.Kind != unstable.KeyValue && k.Next() && string(k.Node().Data) == key:
-			return at()
-		}
-	}
-	return line, column
 }
 
 // scriptFile is the file as written.
@@ -170,16 +122,18 @@ type fileError struct {
 }
 
 // duration is written as Go writes it: "200ms".
-type duration time.Duration
+type duration string
 
-// UnmarshalText reads a duration that is not negative.
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q is no duration such as \"200ms\"", text)
+// long is how long it is; nothing is no time.
+func (d duration) long() (time.Duration, error) {
+	if d == "" {
+		return 0, nil
 	}
-	*d = duration(v)
-	return nil
+	v, err := time.ParseDuration(string(d))
+	if err != nil || v < 0 {
+		return 0, fmt.Errorf("%q is no duration such as \"200ms\"", string(d))
+	}
+	return v, nil
 }
 
 // errorKinds are the kinds that package llm knows.
@@ -196,8 +150,13 @@ func (f FileStep) Step() (s Step, key string, err error) {
 	if key, err := f.conflict(); err != nil {
 		return Step{}, key, err
 	}
-	s = Step{when: f.When, reasoning: f.Reasoning, text: f.Text, deltas: f.Deltas, delay: time.Duration(f.Delay),
-		pace: time.Duration(f.Pace), finish: llm.Finish(f.Finish), model: f.Model}
+	s = Step{when: f.When, reasoning: f.Reasoning, text: f.Text, deltas: f.Deltas, finish: llm.Finish(f.Finish), model: f.Model}
+	if s.delay, err = f.Delay.long(); err != nil {
+		return Step{}, "delay", err
+	}
+	if s.pace, err = f.Pace.long(); err != nil {
+		return Step{}, "pace", err
+	}
 	if f.Times != nil {
 		s.times = *f.Times
 	}
@@ -223,8 +182,12 @@ func (f FileStep) Step() (s Step, key string, err error) {
 		if f.FailAfter != nil {
 			after = *f.FailAfter
 		}
+		wait, err := f.Fail.RetryAfter.long()
+		if err != nil {
+			return Step{}, "fail", err
+		}
 		s = s.FailAfter(after, &llm.Error{Kind: llm.ErrorKind(f.Fail.Kind), Status: f.Fail.Status, Host: f.Fail.Host,
-			Message: f.Fail.Message, RetryAfter: time.Duration(f.Fail.RetryAfter), Retryable: f.Fail.Retryable})
+			Message: f.Fail.Message, RetryAfter: wait, Retryable: f.Fail.Retryable})
 	case f.CutAfter != nil:
 		s = s.Cut(*f.CutAfter)
 	case f.HangAfter != nil:

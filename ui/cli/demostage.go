@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,10 +64,28 @@ func (c *command) demoStage(o *options, script demo.Script, dir string) (*demoSt
 			return nil, err
 		}
 	}
-	if _, err := s.config(dir); err != nil {
-		return nil, &UsageError{What: script.Name + ": " + err.Error()}
+	if err := s.check(dir); err != nil {
+		return nil, &UsageError{What: err.Error()}
 	}
 	return s, nil
+}
+
+// check refuses what only the program knows to be wrong.
+func (s *demoStage) check(dir string) error {
+	names := s.c.prog.RuleNames
+	for _, tool := range slices.Sorted(maps.Keys(s.script.Slow)) {
+		if names != nil && !slices.Contains(names(), tool) {
+			return s.script.Wrong("slow", tool, fmt.Sprintf("there is no tool %q", tool))
+		}
+	}
+	_, err := s.config(dir)
+	var wrong *config.Error
+	if errors.As(err, &wrong) && s.script.Config[wrong.Name] != "" {
+		wrong := *wrong
+		wrong.Place = "" // it is known
+		return s.script.Wrong("config", wrong.Name, wrong.Error())
+	}
+	return err
 }
 
 // configuredKeys are the secrets of a configuration, as they are; what is made for others masks them.

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (p Play) Run(ctx context.Context) (err error) {
 			if !errors.As(err, &failed) {
 				failed = &StepError{Err: err}
 			}
-			failed.Script, failed.Step, failed.Line, failed.Column = p.Script.Name, i+1, s.Line, s.Column
+			failed.Script, failed.Step, failed.Line, failed.Column = cmp.Or(p.Script.File, p.Script.Name), i+1, s.Line, s.Column
 			return failed
 		}
 	}

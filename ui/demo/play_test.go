@@ -164,8 +164,8 @@ func TestPlaysAreTheSame(t *testing.T) {
 // The first step that fails ends the play, with its place, what was expected, and the screen.
 func TestPlaysThatFail(t *testing.T) {
 	for _, c := range []struct{ steps, what string }{
-		{"[[step]]\nenter = \"hi\"\n[[step]]\nwait = { state = \"succeeded\" }\n[[step]]\nexpect = { answer = \"Goodbye\" }", "test:11:3: step 4: expected an answer with \"Goodbye\""},
-		{"[[step]]\nenter = \"hi\"\n[[step]]\nwait = { text = \"never\" }\nwithin = \"3s\"", "test:9:3: step 3: the text \"never\" did not come within 3s"},
+		{"[[step]]\nenter = \"hi\"\n[[step]]\nwait = { state = \"succeeded\" }\n[[step]]\nexpect = { answer = \"Goodbye\" }", "test.toml:11:3: step 4: expected an answer with \"Goodbye\""},
+		{"[[step]]\nenter = \"hi\"\n[[step]]\nwait = { text = \"never\" }\nwithin = \"3s\"", "test.toml:9:3: step 3: the text \"never\" did not come within 3s"},
 		{"[[step]]\nenter = \"hi\"\n[[step]]\nwait = { text = \"Hello\", pane = \"chat\" }\n[[step]]\nexpect = { text = \"Hello\", not = true }", "step 4: expected no more the text \"Hello\""},
 		{"[[step]]\nkey = \"ctrl+c ctrl+c\"\n[[step]]\npause = \"5s\"\n[[step]]\ntype = \"x\"", "step 3: the screen was left before this step"},
 	} {

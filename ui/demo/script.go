@@ -25,9 +25,9 @@ const (
 
 // Script is a demo as it is written in a TOML file: what is set up, and the steps that are played in order.
 type Script struct {
-	// Name is that of the built-in demo, or the file's without its ending.
-	Name  string
-	Title string
+	// Name is that of the built-in demo, or the file's without its ending; File is the file as it was named, for errors.
+	Name, File string
+	Title      string
 	// About is one line that says what the demo shows.
 	About string
 	// Width and Height are the terminal's size, in cells, the row of captions included.
@@ -42,6 +42,14 @@ type Script struct {
 	Steps []Step
 	// Captions says that a row at the bottom is kept for them.
 	Captions bool
+
+	source []byte
+}
+
+// Wrong is an error of the setting or of the tool of that name in the table [config] or [slow].
+func (s Script) Wrong(table, name, what string) error {
+	line, column := scripted.Position(s.source, -1, table, name)
+	return &scripted.ParseError{File: s.File, Line: line, Column: column, Message: what}
 }
 
 // Step is one thing that a script does; Do says which.
@@ -101,31 +109,31 @@ type Find struct {
 
 // fileScript is the file as written.
 type fileScript struct {
-	Title    string                  `toml:"title"`
-	About    string                  `toml:"about"`
-	Size     string                  `toml:"size"`
-	Model    string                  `toml:"model"`
-	Config   map[string]string       `toml:"config"`
-	Slow     map[string]lengthOfTime `toml:"slow"`
-	Reply    []scripted.FileStep     `toml:"reply"`
-	Step     []fileStep              `toml:"step"`
-	Captions *bool                   `toml:"captions"`
+	Title    string              `toml:"title"`
+	About    string              `toml:"about"`
+	Size     string              `toml:"size"`
+	Model    string              `toml:"model"`
+	Config   map[string]string   `toml:"config"`
+	Slow     map[string]duration `toml:"slow"`
+	Reply    []scripted.FileStep `toml:"reply"`
+	Step     []fileStep          `toml:"step"`
+	Captions *bool               `toml:"captions"`
 }
 
 type fileStep struct {
-	Type    *string       `toml:"type"`
-	Enter   *string       `toml:"enter"`
-	Paste   *string       `toml:"paste"`
-	Key     *string       `toml:"key"`
-	Wait    *fileFind     `toml:"wait"`
-	Expect  *fileFind     `toml:"expect"`
-	Caption *string       `toml:"caption"`
-	Pause   *lengthOfTime `toml:"pause"`
-	Resize  *string       `toml:"resize"`
-	Restart *bool         `toml:"restart"`
-	Crash   *bool         `toml:"crash"`
-	For     *lengthOfTime `toml:"for"`
-	Within  *lengthOfTime `toml:"within"`
+	Type    *string   `toml:"type"`
+	Enter   *string   `toml:"enter"`
+	Paste   *string   `toml:"paste"`
+	Key     *string   `toml:"key"`
+	Wait    *fileFind `toml:"wait"`
+	Expect  *fileFind `toml:"expect"`
+	Caption *string   `toml:"caption"`
+	Pause   *duration `toml:"pause"`
+	Resize  *string   `toml:"resize"`
+	Restart *bool     `toml:"restart"`
+	Crash   *bool     `toml:"crash"`
+	For     *duration `toml:"for"`
+	Within  *duration `toml:"within"`
 }
 
 type fileFind struct {
@@ -142,17 +150,16 @@ type fileFind struct {
 	Turns  *int              `toml:"turns"`
 }
 
-// lengthOfTime is written as Go writes it: "1.5s".
-type lengthOfTime time.Duration
+// duration is written as Go writes it: "1.5s".
+type duration string
 
-// UnmarshalText reads a time that is not negative and at most an hour.
-func (l *lengthOfTime) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if err != nil || d < 0 || d > time.Hour {
-		return fmt.Errorf("%q is no time from 0s to 1h, such as 1.5s", text)
+// long is how long it is: not negative, and at most an hour.
+func (d duration) long() (time.Duration, error) {
+	v, err := time.ParseDuration(string(d))
+	if err != nil || v < 0 || v > time.Hour {
+		return 0, fmt.Errorf("%q is no time from 0s to 1h, such as 1.5s", string(d))
 	}
-	*l = lengthOfTime(d)
-	return nil
+	return v, nil
 }
 
 const (
@@ -183,28 +190,37 @@ func ParseScript(name string, data []byte) (Script, error) {
 	fail := func(line, column int, err error) (Script, error) {
 		return Script{}, &scripted.ParseError{File: name, Line: line, Column: column, Message: err.Error()}
 	}
-	s := Script{Title: f.Title, About: f.About, Width: defaultWidth, Height: defaultHeight, Model: f.Model, Config: f.Config}
-	for tool, d := range f.Slow {
+	s := Script{File: name, source: data, Title: f.Title, About: f.About, Width: defaultWidth, Height: defaultHeight, Model: f.Model, Config: f.Config}
+	for _, tool := range sortedKeys(f.Slow) {
+		long, err := f.Slow[tool].long()
+		if err != nil {
+			line, column := scripted.Position(data, -1, "slow", tool)
+			return fail(line, column, err)
+		}
 		if s.Slow == nil {
 			s.Slow = map[string]time.Duration{}
 		}
-		s.Slow[tool] = time.Duration(d)
+		s.Slow[tool] = long
 	}
 	if f.Size != "" {
 		var err error
 		if s.Width, s.Height, err = size(f.Size); err != nil {
-			line, column := topPosition(data, "size")
+			line, column := scripted.Position(data, -1, "size")
 			return fail(line, column, err)
 		}
 	}
 	if err := s.model(f); err != nil {
-		line, column := topPosition(data, "model")
+		line, column := scripted.Position(data, -1, "model")
+		return fail(line, column, err)
+	}
+	if name, err := s.settings(); err != nil {
+		line, column := scripted.Position(data, -1, "config", name)
 		return fail(line, column, err)
 	}
 	for i, r := range f.Reply {
 		step, key, err := r.Step()
 		if err != nil {
-			line, column := scripted.Position(data, "reply", i, key)
+			line, column := scripted.Position(data, i, "reply", key)
 			return fail(line, column, err)
 		}
 		s.Replies = append(s.Replies, step)
@@ -215,10 +231,10 @@ func ParseScript(name string, data []byte) (Script, error) {
 	for i, fs := range f.Step {
 		step, key, err := fs.steps()
 		if err != nil {
-			line, column := scripted.Position(data, "step", i, key)
+			line, column := scripted.Position(data, i, append([]string{"step"}, strings.Split(key, ".")...)...)
 			return fail(line, column, err)
 		}
-		line, column := scripted.Position(data, "step", i, "")
+		line, column := scripted.Position(data, i, "step")
 		for j := range step {
 			step[j].Line, step[j].Column = line, column
 			s.Captions = s.Captions || step[j].Do == DoCaption
@@ -252,20 +268,6 @@ func (s *Script) model(f fileScript) error {
 		return fmt.Errorf("model %q is none of offline, scripted, live", s.Model)
 	}
 	return nil
-}
-
-// topPosition is where a key stands before the first table.
-func topPosition(data []byte, key string) (line, column int) {
-	for i, row := range bytes.Split(data, []byte("\n")) {
-		trimmed := bytes.TrimLeft(row, " \t")
-		if bytes.HasPrefix(trimmed, []byte("[")) {
-			break
-		}
-		if rest, ok := bytes.CutPrefix(trimmed, []byte(key)); ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte("=")) {
-			return i + 1, len(row) - len(trimmed) + 1
-		}
-	}
-	return 1, 1
 }
 
 // size reads "120x36".
@@ -310,9 +312,9 @@ func (f fileStep) steps() (steps []Step, key string, err error) {
 		if x.find == nil {
 			continue
 		}
-		found, err := x.find.find()
+		found, at, err := x.find.find()
 		if err != nil {
-			return nil, string(x.do), err
+			return nil, string(x.do) + "." + at, err
 		}
 		one(Step{Do: x.do, Find: found, Limit: defaultLimit})
 	}
@@ -320,7 +322,11 @@ func (f fileStep) steps() (steps []Step, key string, err error) {
 		one(Step{Do: DoCaption, Text: *f.Caption, For: captionTime})
 	}
 	if f.Pause != nil {
-		one(Step{Do: DoPause, For: time.Duration(*f.Pause)})
+		long, err := f.Pause.long()
+		if err != nil {
+			return nil, "pause", err
+		}
+		one(Step{Do: DoPause, For: long})
 	}
 	if f.Resize != nil {
 		w, h, err := size(*f.Resize)
@@ -358,44 +364,52 @@ func (f fileStep) modify(s *Step) (key string, err error) {
 		if s.Do != DoWait {
 			return "within", errors.New("within belongs to wait")
 		}
-		s.Limit = time.Duration(*f.Within)
+		if s.Limit, err = f.Within.long(); err != nil {
+			return "within", err
+		}
 	}
 	if f.For != nil {
 		if s.Do != DoCaption {
 			return "for", errors.New("for belongs to caption")
 		}
-		s.For = time.Duration(*f.For)
+		if s.For, err = f.For.long(); err != nil {
+			return "for", err
+		}
 	}
 	return "", nil
 }
 
-// find checks what is looked for.
-func (f fileFind) find() (*Find, error) {
+// find checks what is looked for, or says what is wrong and at which key.
+func (f fileFind) find() (found *Find, key string, err error) {
 	out := &Find{Text: f.Text, Not: f.Not, Pane: f.Pane, State: f.State, Event: trace.Name(f.Event), Fields: f.Fields, Answer: f.Answer,
 		Todo: f.Todo, Done: f.Done, Turns: f.Turns}
 	if f.Regexp != "" {
 		re, err := regexp.Compile(f.Regexp)
 		if err != nil {
-			return nil, fmt.Errorf("regexp: %w", err)
+			return nil, "regexp", fmt.Errorf("regexp: %w", err)
 		}
 		out.Regexp = re
 	}
 	onScreen := f.Text != "" || f.Regexp != ""
 	switch {
 	case !onScreen && f.State == "" && f.Event == "" && f.Answer == "" && f.Todo == "" && f.Turns == nil:
-		return nil, errors.New("it looks for nothing: text, regexp, state, event, answer, todo or turns")
-	case !onScreen && (f.Not || f.Pane != ""):
-		return nil, errors.New("not and pane belong to text or regexp")
+		return nil, "", errors.New("it looks for nothing: text, regexp, state, event, answer, todo or turns")
+	case !onScreen && f.Not:
+		return nil, "not", errors.New("not and pane belong to text or regexp")
+	case !onScreen && f.Pane != "":
+		return nil, "pane", errors.New("not and pane belong to text or regexp")
 	case f.Pane != "" && !isPane(f.Pane):
-		return nil, fmt.Errorf("pane %q is none of %s", f.Pane, strings.Join(ui.PaneNames(), ", "))
+		return nil, "pane", fmt.Errorf("pane %q is none of %s", f.Pane, strings.Join(ui.PaneNames(), ", "))
 	case f.Event == "" && len(f.Fields) > 0:
-		return nil, errors.New("fields belong to event")
+		return nil, "fields", errors.New("fields belong to event")
 	case f.Event != "" && !knownEvent(trace.Name(f.Event)):
-		return nil, fmt.Errorf("there is no event %q", f.Event)
+		return nil, "event", fmt.Errorf("there is no event %q", f.Event)
 	case f.Todo == "" && f.Done != nil:
-		return nil, errors.New("done belongs to todo")
+		return nil, "done", errors.New("done belongs to todo")
 	case f.State != "" && !knownState(f.State):
-		return nil, fmt.Errorf("state %q is none of %s", f.State, strings.Join(stateNames(), ", "))
+		return nil, "state", fmt.Errorf("state %q is none of %s", f.State, strings.Join(stateNames(), ", "))
+	case f.Turns != nil && *f.Turns < 0:
+		return nil, "turns", fmt.Errorf("turns is %d; at least 0 is allowed", *f.Turns)
 	}
-	return out, nil
+	return out, "", nil
 }
