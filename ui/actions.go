@@ -220,7 +220,7 @@ func (m *Model) togglePane(which pane) tea.Cmd {
 func (m *Model) toggleMouse() tea.Cmd {
 	m.env.mouse = !m.env.mouse
 	if m.env.mouse {
-		return m.page().tell(theme.Text, m.T("mouse on: the wheel scrolls, Shift selects"))
+		return m.page().tell(theme.Text, m.T("mouse on: the wheel scrolls, dragging selects"))
 	}
 	return m.page().tell(theme.Text, m.T("mouse off: the terminal selects"))
 }

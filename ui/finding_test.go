@@ -397,7 +397,7 @@ func TestHiddenTabsShowMarks(t *testing.T) {
 	}
 }
 
-// Several blocks are selected with V, or by dragging, and copied as their sources.
+// Several blocks are selected with V and copied as their sources; the mouse selects what it goes over.
 func TestCopySeveral(t *testing.T) {
 	d := newDriver(t, 120, 36)
 	d.turns(2)
@@ -420,11 +420,9 @@ func TestCopySeveral(t *testing.T) {
 			to = y
 		}
 	}
-	d.send(tea.MouseClickMsg{X: 6, Y: from, Button: tea.MouseLeft})
-	d.send(tea.MouseMotionMsg{X: 6, Y: to, Button: tea.MouseLeft}, tea.MouseReleaseMsg{X: 6, Y: to, Button: tea.MouseLeft})
-	d.short()
-	if !strings.HasPrefix(d.clip, "question 1\n\n") || !strings.HasSuffix(d.clip, "question 2") || !strings.Contains(d.clip, "answer 1") {
-		t.Errorf("dragged %q", d.clip)
+	d.drag(6, from, 6, to)
+	if want := "tion 1\n\nsearch_mock   words 1   3 hits\n\nanswer 1\n\nfunc f1() {}\n\nquest"; d.clip != want {
+		t.Errorf("dragged %q, not %q", d.clip, want)
 	}
 	d.press("k", "V", "k", "esc")
 	if d.m.page().columns.seen().Several() || d.m.page().focus != paneChat {
@@ -458,14 +456,8 @@ func TestB022CopyIsTheSource(t *testing.T) {
 		if len(rows) < 4 {
 			t.Fatalf("%s: rows %v\n%s", name, rows, d.screen())
 		}
-		d.send(tea.MouseClickMsg{X: 2, Y: rows[0], Button: tea.MouseLeft}, tea.MouseMotionMsg{X: 30, Y: rows[len(rows)-1], Button: tea.MouseLeft},
-			tea.MouseReleaseMsg{X: 30, Y: rows[len(rows)-1], Button: tea.MouseLeft})
-		d.short()
-		want := path
-		if name == "code" {
-			want = "```\n" + path + "\n```"
-		}
-		if d.clip != want {
+		d.drag(2, rows[0], 60, rows[len(rows)-1])
+		if d.clip != path {
 			t.Errorf("%s dragged: %q", name, d.clip)
 		}
 		d.clip = ""
@@ -473,7 +465,7 @@ func TestB022CopyIsTheSource(t *testing.T) {
 		if name == "code" {
 			d.press("Y")
 		} else {
-			d.send(tea.MouseClickMsg{X: 2, Y: rows[0], Button: tea.MouseLeft})
+			d.send(tea.MouseClickMsg{X: 2, Y: rows[0], Button: tea.MouseLeft}, tea.MouseReleaseMsg{X: 2, Y: rows[0], Button: tea.MouseLeft})
 			d.press("y")
 		}
 		d.short()

@@ -115,9 +115,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case eventsMsg:
 		return m.apply(msg)
 	case tea.MouseMotionMsg:
-		m.dirty = m.dirty || m.page().dragging
-		m.drag(msg.Mouse())
-		return nil
+		return m.drag(msg.Mouse())
 	case tickMsg:
 		m.ticking, m.dirty = false, true
 		return m.env.checkRecording()
@@ -138,7 +136,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		return m.wheel(msg.Mouse())
 	case tea.MouseReleaseMsg:
-		return m.dropped()
+		return m.released()
 	case tea.MouseClickMsg:
 		return m.click(msg.Mouse())
 	case openedMsg:

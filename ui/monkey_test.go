@@ -135,7 +135,15 @@ func (d *driver) anything(rng *rand.Rand, keys []string) {
 	case 1:
 		d.send(tea.PasteMsg{Content: clusters[rng.IntN(len(clusters))] + "\n" + payload})
 	case 2:
-		d.send(tea.MouseClickMsg{X: rng.IntN(120), Y: rng.IntN(36), Button: tea.MouseLeft})
+		at := tea.Mouse{X: rng.IntN(120), Y: rng.IntN(36), Button: tea.MouseLeft}
+		d.send(tea.MouseClickMsg(at))
+		for range rng.IntN(4) {
+			at.X, at.Y = rng.IntN(120), rng.IntN(36)
+			d.send(tea.MouseMotionMsg(at))
+		}
+		if rng.IntN(4) > 0 {
+			d.send(tea.MouseReleaseMsg(at))
+		}
 	case 3:
 		d.send(tea.MouseWheelMsg{X: rng.IntN(120), Y: rng.IntN(36), Button: []tea.MouseButton{tea.MouseWheelUp, tea.MouseWheelDown}[rng.IntN(2)]})
 	case 4, 5:

@@ -68,8 +68,7 @@ type page struct {
 	ask      asking
 	want     request
 	seek     seeking
-	dragging bool // the button is down since it was in the chat
-	dragged  bool // and the pointer moved since
+	mouse    mouse
 	goal     goal // where to go once the session is loaded
 }
 

@@ -33,6 +33,10 @@ func (p *page) Update(msg tea.Msg) tea.Cmd {
 		}
 	case copiedMsg:
 		return p.copiedTo(msg)
+	case besideMsg:
+		if msg.gen == p.mouse.gen {
+			return p.scrollBeside()
+		}
 	case stretchMsg:
 		return p.stretched(msg)
 	case tracePartMsg:

@@ -25,6 +25,9 @@ func (p *page) paneKey(k tea.KeyPressMsg) tea.Cmd {
 			p.env.panes.zoom = p.focus
 		}
 	case key.Matches(k, keys.CopyAnswer):
+		if text := p.columns.seen().SelectedText(); text != "" {
+			return p.copyText(text)
+		}
 		if text := p.columns.seen().CopySelected(); text != "" && p.focus == paneChat {
 			if p.columns.seen().Several() {
 				p.deselect()
@@ -236,6 +239,11 @@ func (p *page) todoID(n int) (string, bool) {
 	return p.columns.todoIDs[n-1], true
 }
 
-func (p *page) copyAnswer() tea.Cmd { return p.copyText(p.columns.chat.CopyAnswer()) }
+func (p *page) copyAnswer() tea.Cmd {
+	if text := p.columns.seen().SelectedText(); text != "" {
+		return p.copyText(text)
+	}
+	return p.copyText(p.columns.chat.CopyAnswer())
+}
 
 func (p *page) copyCode() tea.Cmd { return p.copyText(p.columns.seen().CopyCode()) }

@@ -97,28 +97,3 @@ func decodePanes(text string) panes {
 	}
 	return p
 }
-
-// drag takes in the blocks of the chat up to the pointer, while its button is down.
-func (m *Model) drag(e tea.Mouse) {
-	p := m.page()
-	if !p.dragging || p.dialog != nil || !p.lay.chat.has(e.X, e.Y) {
-		return
-	}
-	p.dragged = true
-	p.columns.seen().SelectTo(e.Y - p.lay.chat.y)
-}
-
-// dropped copies what was dragged over.
-func (m *Model) dropped() tea.Cmd {
-	p := m.page()
-	if !p.dragging {
-		return nil
-	}
-	p.dragging = false
-	if !p.dragged {
-		return nil
-	}
-	text := p.columns.seen().CopySelected()
-	p.deselect()
-	return p.copyText(text)
-}

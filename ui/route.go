@@ -112,6 +112,8 @@ func (m *Model) escape() tea.Cmd {
 	case "close":
 		p.complete.close(p.edit.Text())
 		p.files.close(p.edit.Raw())
+	case unselect:
+		p.columns.seen().Unselect()
 	case "not":
 		_, cmd := p.unchoose()
 		return cmd
@@ -142,6 +144,9 @@ func (m *Model) escape() tea.Cmd {
 	return nil
 }
 
+// unselect is what Esc does to a selection of the mouse.
+const unselect words.Text = "unselect"
+
 func (m *Model) escapeDoes() words.Text {
 	p := m.page()
 	atInput := p.focus == paneInput || p.focus == paneQuestion && !p.ask.byUser
@@ -149,6 +154,8 @@ func (m *Model) escapeDoes() words.Text {
 	switch {
 	case p.complete.open(), p.files.open(), p.files.stop != nil:
 		return "close"
+	case p.columns.seen().Selecting():
+		return unselect
 	case p.answering():
 		return "not"
 	case (q == questionApprove || q == questionHeld || q == questionPause) && (p.focus == paneQuestion || atInput && p.edit.Empty()):
@@ -225,7 +232,9 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		p.dialog.Wheel(lines)
 		return nil
 	}
-	return p.scroll(p.lay.at(e.X, e.Y), lines)
+	cmd := p.scroll(p.lay.at(e.X, e.Y), lines)
+	p.dragOn()
+	return cmd
 }
 
 // click selects a tab, or gives the focus to the pane under the pointer.
@@ -234,6 +243,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	if e.Button != tea.MouseLeft || p.dialog != nil {
 		return nil
 	}
+	p.columns.seen().Unselect()
 	if p.lay.tabs.has(e.X, e.Y) {
 		i, ok := m.bar.at(e.X)
 		switch {
@@ -247,8 +257,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	switch at := p.lay.at(e.X, e.Y); at {
 	case paneChat:
 		p.focusOn(at)
-		p.columns.seen().Click(e.Y - p.lay.chat.y)
-		p.dragging, p.dragged = true, false
+		return p.press(e)
 	case paneTrace:
 		p.focusOn(at)
 		p.columns.traced().Click(e.Y - p.lay.trace.y)

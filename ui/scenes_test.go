@@ -417,7 +417,7 @@ func playFoldAsked(s *stage) {
 	p.leave()
 }
 
-// playFinding shows searches, their hits in what is not loaded, the trace's filter, and several blocks that are selected.
+// playFinding shows searches, their hits in what is not loaded, the trace's filter, several blocks that are selected, and text that the mouse selected.
 func playFinding(s *stage) {
 	d := s.driver(func(o *Options, f *fake) {
 		f.long("s", 300, 60).row.Title = "部署计划 deploy plan"
@@ -439,6 +439,11 @@ func playFinding(s *stage) {
 	s.shot(d, "found")
 	d.press("V", "j")
 	s.shot(d, "several")
+	d.press("esc")
+	r := d.m.page().lay.chat
+	d.drag(r.x+4, r.y, r.x+17, r.y+r.h-2)
+	d.short()
+	s.shot(d, "dragged")
 	d.press("esc", "esc")
 	d.m.env.panes.show(paneTrace, s.w)
 	d.m.page().focusOn(paneTrace)

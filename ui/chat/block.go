@@ -140,6 +140,9 @@ func (c *common) row(w int, sign string, left []span, right ...span) string {
 		used += n
 		b.WriteString(c.look.paint(p.role, p.bold, text))
 	}
+	if c.view.telling {
+		c.note(left, space, right, ml+room-rw)
+	}
 	b.WriteString(c.look.paint(theme.Text, false, paint.Spaces(room-used-rw)))
 	for _, p := range right {
 		b.WriteString(c.look.paint(p.role, p.bold, p.text))
@@ -153,15 +156,10 @@ type span struct {
 	role theme.Role
 	bold bool
 	text string
+	told
 }
 
 func say(role theme.Role, text string) span { return span{role: role, text: text} }
-
-// wrapped gives the rows of plain text beside the margins.
-func (c *common) wrapped(w int, text string) []string {
-	ml, mr := margins(w)
-	return c.look.m.Wrap(c.look.m.Safe(paint.Clean(text)), max(1, min(w-ml-mr, markdown.ProseWidth)))
-}
 
 // textBlock is text of the model: an answer, or what it says beside its calls.
 type textBlock struct {
@@ -179,12 +177,8 @@ func (b *textBlock) Render(w int, selected bool) []string {
 	if b.md.Empty() {
 		return nil
 	}
-	ml, mr := margins(w)
-	style := markdown.Style{Theme: b.look.th, Metrics: b.look.m, Bg: theme.OnBase, Width: w, Left: ml, Right: mr}
-	if b.fixed {
-		style.Role = theme.Faint
-	}
-	rows := b.md.Rows(style)
+	ml, _ := margins(w)
+	rows := b.md.Rows(b.style(w))
 	first, one := b.lead(selected, 0)
 	if !one || ml == 0 || len(rows) == 0 {
 		return rows
@@ -201,6 +195,16 @@ func (b *textBlock) Render(w int, selected bool) []string {
 		}
 	}
 	return out
+}
+
+// style is how the text is shown.
+func (b *textBlock) style(w int) markdown.Style {
+	ml, mr := margins(w)
+	style := markdown.Style{Theme: b.look.th, Metrics: b.look.m, Bg: theme.OnBase, Width: w, Left: ml, Right: mr}
+	if b.fixed {
+		style.Role = theme.Faint
+	}
+	return style
 }
 
 // withoutMargin takes the blank cells at the left of a row away.
@@ -236,9 +240,9 @@ func (c *common) details(w int, text string) []string {
 			sign, _ = c.lead(false, i+1)
 		}
 		if i == mostOpened {
-			return append(rows, c.row(w, sign, []span{say(theme.Faint, "  "+c.look.th.Glyphs.Cut+" "+c.look.th.N(len(all)-i, "%d more row", "%d more rows", len(all)-i))}))
+			return append(rows, c.row(w, sign, []span{say(theme.Faint, "  "+c.look.th.Glyphs.Cut+" "+c.look.th.N(len(all)-i, "%d more row", "%d more rows", len(all)-i)).quiet()}))
 		}
-		rows = append(rows, c.row(w, sign, []span{say(theme.Faint, "  "+t)}))
+		rows = append(rows, c.row(w, sign, []span{t.in(say(theme.Faint, ""), 2)}))
 	}
 	return rows
 }
@@ -274,10 +278,10 @@ func (b *footBlock) Render(w int, selected bool) []string {
 	for len(facts) > 1 && m.Width(strings.Join(facts, "   ")) > room {
 		facts = facts[:len(facts)-1]
 	}
-	rows := []string{b.row(w, sign, left, say(theme.Faint, strings.Join(facts, "   ")))}
+	rows := []string{b.row(w, sign, left, say(theme.Faint, strings.Join(facts, "   ")).loud())}
 	if b.hint != "" {
 		for _, t := range b.wrapped(max(1, w-2), b.hint) {
-			rows = append(rows, b.row(w, "", []span{say(theme.Faint, "  "+t)}))
+			rows = append(rows, b.row(w, "", []span{t.in(say(theme.Faint, ""), 2)}))
 		}
 	}
 	return rows
@@ -314,10 +318,10 @@ func (b *noteBlock) Estimate(int) int { return 1 + len(b.more) }
 
 func (b *noteBlock) Render(w int, selected bool) []string {
 	g := b.look.th.Glyphs
-	glyph := span{role: b.role, text: g.Closed + " "}
+	glyph := say(b.role, g.Closed+" ").quiet()
 	switch {
 	case b.live:
-		glyph = span{role: theme.Accent, text: b.look.th.Spinner(b.look.phase) + " "}
+		glyph = say(theme.Accent, b.look.th.Spinner(b.look.phase)+" ").quiet()
 	case b.kind == "error":
 		glyph.text = g.Failed + " "
 	case b.kind == "notice":
@@ -333,18 +337,18 @@ func (b *noteBlock) Render(w int, selected bool) []string {
 	for i, t := range b.wrapped(room, b.text) {
 		sign, _ := b.lead(selected, i)
 		if i > 0 {
-			rows = append(rows, b.row(w, sign, []span{say(b.role, "  "+t)}))
+			rows = append(rows, b.row(w, sign, []span{t.in(say(b.role, ""), 2)}))
 			continue
 		}
 		var right []span
 		if b.right != "" {
 			right = append(right, say(theme.Faint, b.look.line(b.right)))
 		}
-		rows = append(rows, b.row(w, sign, []span{glyph, say(b.role, t)}, right...))
+		rows = append(rows, b.row(w, sign, []span{glyph, t.in(say(b.role, ""), 0)}, right...))
 	}
 	for _, line := range b.more {
 		for _, t := range b.wrapped(max(1, w-2), line) {
-			rows = append(rows, b.row(w, "", []span{say(theme.Text, "  "+t)}))
+			rows = append(rows, b.row(w, "", []span{t.in(say(theme.Text, ""), 2)}))
 		}
 	}
 	return rows
@@ -370,7 +374,7 @@ func (b *retryBlock) Render(w int, selected bool) []string {
 		when = b.look.th.T("again in %s", b.look.th.T("%d s", s))
 	}
 	left := []span{
-		say(theme.Accent, b.look.th.Spinner(b.look.phase)+" "),
+		say(theme.Accent, b.look.th.Spinner(b.look.phase)+" ").quiet(),
 		{role: theme.Warn, bold: true, text: b.look.th.T("RETRYING")},
 		say(theme.Text, "  "+b.look.line(b.look.th.Tell(short(b.cause)))),
 	}

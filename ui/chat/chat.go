@@ -55,6 +55,10 @@ type View struct {
 	stretch   bool       // a part of a session that is not its end
 	last, end int64      // the last message of a stretch, and of its session
 
+	telling bool // blocks are asked for their lines, which go to told
+	told    []paint.Line
+	sel     selection
+
 	rows     []string
 	base     []string // the list's rows that rows were made of
 	baseNote string
@@ -78,6 +82,7 @@ func dimmed(th *theme.Theme) *theme.Theme {
 func (v *View) clear() {
 	v.list.Clear()
 	v.turn, v.firstTurn, v.oldest, v.tail = 0, 0, 0, 0
+	v.sel = selection{}
 	v.run, v.retry, v.queued, v.mark = run{}, nil, nil, Ref{}
 	v.anchor, v.stretch, v.last, v.end = -1, false, 0, 0
 	v.folds = newFolds()
@@ -98,6 +103,9 @@ func (v *View) SetSize(w, h int) {
 			b.touch()
 		}
 	}
+	if w != v.w {
+		v.sel.texts = nil
+	}
 	v.w, v.h, v.rows = w, h, nil
 	v.list.SetSize(w, h)
 }
@@ -105,7 +113,7 @@ func (v *View) SetSize(w, h int) {
 // SetTheme changes the look.
 func (v *View) SetTheme(th *theme.Theme) {
 	if th != v.look.th {
-		v.look.th, v.dim.th, v.rows = th, dimmed(th), nil
+		v.look.th, v.dim.th, v.rows, v.sel.texts = th, dimmed(th), nil, nil
 		v.list.Invalidate()
 	}
 }
@@ -113,7 +121,7 @@ func (v *View) SetTheme(th *theme.Theme) {
 // SetMetrics changes how the terminal counts.
 func (v *View) SetMetrics(m paint.Metrics) {
 	if m != v.look.m {
-		v.look.m, v.dim.m, v.rows = m, m, nil
+		v.look.m, v.dim.m, v.rows, v.sel.texts = m, m, nil, nil
 		v.list.Invalidate()
 	}
 }
@@ -175,6 +183,7 @@ func (v *View) Rows() []string {
 		}
 	}
 	v.highlight(rows)
+	v.showSelection(rows)
 	if n := v.look.m.Width(note); note != "" && v.h > 0 && n < v.w {
 		row := v.look.m.Cut(rows[v.h-1], v.w-n, "")
 		fill := v.look.paint(theme.Text, false, paint.Spaces(v.w-n-v.look.m.Width(row)))
@@ -244,6 +253,11 @@ func (v *View) gap(above, below list.Item) int {
 	if v.h <= compactHeight {
 		return 0
 	}
+	return v.gapOf(above, below)
+}
+
+// gapOf is gap where there is room.
+func (v *View) gapOf(above, below list.Item) int {
 	switch b := below.(type) {
 	case *footBlock:
 		return 0

@@ -426,7 +426,10 @@ func TestAnyEvents(t *testing.T) { // B017
 			case 20:
 				v.Find("o", 1)
 				v.JumpTurn(-1)
-				v.Click(3)
+				v.Press(rapid.IntRange(0, w).Draw(t, "x"), 3, rapid.IntRange(1, 3).Draw(t, "n"))
+				v.Drag(rapid.IntRange(-2, w+2).Draw(t, "to x"), rapid.IntRange(-2, 30).Draw(t, "to y"))
+				v.SelectedText()
+				v.Release()
 			case 21:
 				f.send(trace.CompactData{Phase: rapid.SampledFrom([]string{"started", "merged", "committed", "refused"}).Draw(t, "st"), Detail: s})
 			}
@@ -648,7 +651,8 @@ func TestSelectAndCopy(t *testing.T) {
 	}
 	for y := range 20 {
 		if v.TurnAt(y) == 6 {
-			v.Click(y)
+			v.Press(4, y, 1)
+			v.Release()
 		}
 	}
 	v.NoteAway(t0)

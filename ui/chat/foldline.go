@@ -33,7 +33,7 @@ func (b *lineBlock) Render(w int, selected bool) []string {
 	if b.open {
 		glyph = g.Open
 	}
-	left := []span{say(theme.Faint, glyph+" "), say(theme.Text, b.name(b.look.th.Lang(), b.view.turnAt))}
+	left := []span{say(theme.Faint, glyph+" ").quiet(), say(theme.Text, b.name(b.look.th.Lang(), b.view.turnAt))}
 	if b.count > 0 {
 		left = append(left, say(theme.Faint, "   "+b.look.th.N(b.count, "%s message", "%s messages", theme.Count(b.count))))
 	}

@@ -126,7 +126,7 @@ func (b *liveBlock) head(w int, sign string, busy, question bool, name, fact str
 	case busy:
 		glyph = say(theme.Accent, b.look.th.Spinner(b.look.phase))
 	}
-	return b.row(w, sign, []span{glyph, {theme.Strong, true, " " + name}, say(theme.Text, "  "+fact)}, say(theme.Faint, " "+b.look.th.T("%d of 3", n)))
+	return b.row(w, sign, []span{glyph.quiet(), {role: theme.Strong, bold: true, text: " " + name}, say(theme.Text, "  "+fact)}, say(theme.Faint, " "+b.look.th.T("%d of 3", n)))
 }
 
 // leavingRow is a row of what leaves: a message, or a turn of many.

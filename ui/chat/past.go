@@ -228,8 +228,12 @@ func (v *View) Len() int { return v.list.Len() }
 // AtEnd says that the last row is on the screen.
 func (v *View) AtEnd() bool { return v.list.AtEnd() }
 
+// AtTop says that the first row that is loaded is on the screen, and nothing comes before it.
+func (v *View) AtTop() bool { return v.list.AtTop() && !v.WantsOlder() }
+
 // SelectRef selects the first block of a turn, a step or a call and brings it on the screen; it tells whether there is one.
 func (v *View) SelectRef(at Ref) bool {
+	v.Unselect()
 	for i := range v.list.Len() {
 		if matches(at, v.block(i).ref()) && v.selectable(i) {
 			v.Deselect()

@@ -20,6 +20,7 @@ func (v *View) SelectNext() bool { return v.selectBy(1) }
 func (v *View) SelectPrev() bool { return v.selectBy(-1) }
 
 func (v *View) selectBy(step int) bool {
+	v.Unselect()
 	i := v.list.Selected()
 	if i < 0 {
 		first, last, ok := v.list.Visible()
@@ -45,6 +46,7 @@ func (v *View) selectBy(step int) bool {
 // SelectMore begins a selection of several blocks at the one that is selected, or ends it; what moves the selection then takes in
 // what lies between. It tells whether one is on.
 func (v *View) SelectMore() bool {
+	v.Unselect()
 	if v.anchor >= 0 || v.list.Selected() < 0 && !v.SelectPrev() {
 		v.anchor = -1
 	} else {
@@ -56,19 +58,6 @@ func (v *View) SelectMore() bool {
 
 // Several says that a selection of several blocks is on.
 func (v *View) Several() bool { return v.anchor >= 0 }
-
-// SelectTo takes in all blocks up to the one on a row of the screen.
-func (v *View) SelectTo(y int) {
-	i, _, ok := v.list.At(y)
-	if !ok || !v.selectable(i) || v.list.Selected() < 0 {
-		return
-	}
-	if v.anchor < 0 && i != v.list.Selected() {
-		v.anchor = v.list.Selected()
-	}
-	v.list.Mark(i)
-	v.pick()
-}
 
 // pick marks the blocks between the two ends of the selection.
 func (v *View) pick() {
@@ -146,22 +135,6 @@ func (v *View) Open(on bool) bool {
 	return ok
 }
 
-// Click selects the block on a row of the screen, and opens or closes it when it was selected before.
-func (v *View) Click(y int) bool {
-	i, _, ok := v.list.At(y)
-	if !ok || !v.selectable(i) {
-		return false
-	}
-	if v.anchor >= 0 {
-		v.Deselect()
-	}
-	if v.list.Selected() == i {
-		return v.Toggle()
-	}
-	v.list.Select(i)
-	return true
-}
-
 // Mark points at the blocks that a row of the trace stands for; the zero Ref marks none.
 func (v *View) Mark(at Ref) {
 	if at == v.mark {
@@ -210,6 +183,7 @@ func (v *View) TurnAt(y int) int {
 // JumpTurn goes to the user's input of the turn after (1) or before (-1) the one at the top of the screen, or the selected
 // one, and selects it. It tells whether there is one.
 func (v *View) JumpTurn(step int) bool {
+	v.Unselect()
 	from := v.list.Selected()
 	if from < 0 {
 		first, _, ok := v.list.Visible()

@@ -53,7 +53,8 @@ func (b *thoughtBlock) Render(w int, selected bool) []string {
 			glyph = g.Open
 		}
 		first, _, _ := strings.Cut(text, "\n")
-		rows := []string{b.row(w, sign, []span{say(theme.Faint, glyph+" "+b.look.th.T("thought")+"   "+b.look.line(short(first)))}, say(theme.Faint, " "+b.look.th.Duration(b.took)))}
+		label := glyph + " " + b.look.th.T("thought") + "   "
+		rows := []string{b.row(w, sign, []span{say(theme.Faint, label+b.look.line(short(first))).behind(b.look.m.Width(label))}, say(theme.Faint, " "+b.look.th.Duration(b.took)))}
 		if b.open {
 			if b.lost {
 				text = g.Cut + " " + text
@@ -66,7 +67,7 @@ func (b *thoughtBlock) Render(w int, selected bool) []string {
 	word := " " + b.look.th.T("thinking") + "   "
 	ml, mr := margins(w)
 	room := w - ml - mr - 1 - b.look.m.Width(word) - b.look.m.Width(took) - 1
-	rows := []string{b.row(w, sign, []span{say(theme.Accent, b.look.th.Spinner(b.look.phase)), say(theme.Faint, word+b.ending(text, room))}, say(theme.Faint, took))}
+	rows := []string{b.row(w, sign, []span{say(theme.Accent, b.look.th.Spinner(b.look.phase)).quiet(), say(theme.Faint, word+b.ending(text, room)).behind(b.look.m.Width(word))}, say(theme.Faint, took))}
 	if b.open {
 		rows = append(rows, b.newest(w, text)...)
 	}
@@ -106,14 +107,14 @@ func (b *thoughtBlock) newest(w int, text string) []string {
 	}
 	var rows []string
 	if cut {
-		all[0] = b.look.th.Glyphs.Cut + " " + b.look.m.Fit(all[0], max(w-ml-mr-4, 0))
+		all[0] = wrappedRow{text: b.look.th.Glyphs.Cut + " " + b.look.m.Fit(all[0].text, max(w-ml-mr-4, 0))}
 	}
 	for i, t := range all {
 		sign := ""
 		if b.mark {
 			sign, _ = b.lead(false, i+1)
 		}
-		rows = append(rows, b.row(w, sign, []span{say(theme.Faint, "  "+t)}))
+		rows = append(rows, b.row(w, sign, []span{t.in(say(theme.Faint, ""), 2)}))
 	}
 	return rows
 }

@@ -172,7 +172,7 @@ func (b *toolBlock) Render(w int, selected bool) []string {
 	if most := max(nameWidth, w/3); m.Width(name) > most {
 		name = m.Fit(name, most)
 	}
-	left := []span{b.sign(), say(theme.Text, " "+m.Pad(name, nameWidth)+paint.Spaces(gap))}
+	left := []span{b.sign().quiet(), say(theme.Text, " "+m.Pad(name, nameWidth)+paint.Spaces(gap)).behind(1)}
 	took := b.duration()
 	right := []span{say(theme.Faint, m.PadLeft(took, max(durationWidth, m.Width(took)+2)))}
 	out := b.outcome()
@@ -181,9 +181,9 @@ func (b *toolBlock) Render(w int, selected bool) []string {
 		if most := w / 3; m.Width(out.text) > most {
 			out.text = m.Fit(out.text, most)
 		}
-		right = append([]span{say(out.role, " "+out.text)}, right...)
+		right = append([]span{say(out.role, " "+out.text).loud().behind(1)}, right...)
 	} else if w < summaryWidth && out.role != theme.Text && b.over() {
-		right = []span{say(out.role, " "+m.Cut(out.text, w/3, ""))}
+		right = []span{say(out.role, " "+m.Cut(out.text, w/3, "")).loud().behind(1)}
 	}
 	rows := []string{b.row(w, lead, append(left, say(theme.Text, m.Safe(b.brief))), right...)}
 	if !b.open {

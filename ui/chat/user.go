@@ -89,7 +89,7 @@ func (b *userBlock) Render(w int, selected bool) []string {
 	if label != "" {
 		room -= m.Width(label) + 4
 	}
-	text := m.Wrap(m.Safe(paint.Clean(b.shows())), max(1, min(room, markdown.ProseWidth)))
+	text := b.wrap(b.shows(), max(1, min(room, markdown.ProseWidth)))
 	rows := make([]string, 0, len(text)+len(b.files)+1)
 	edge := b.look.paint(theme.Rule, false, b.look.th.Glyphs.Edge)
 	sign := func(i int) string {
@@ -103,11 +103,11 @@ func (b *userBlock) Render(w int, selected bool) []string {
 		if i == 0 && label != "" {
 			right = append(right, say(theme.Faint, label))
 		}
-		rows = append(rows, b.row(w, sign(i), []span{{role: theme.Strong, bold: true, text: t}}, right...))
+		rows = append(rows, b.row(w, sign(i), []span{t.in(span{role: theme.Strong, bold: true}, 0)}, right...))
 	}
 	if b.more > 0 && !b.open {
 		rows = append(rows, b.row(w, sign(len(rows)), []span{say(theme.Faint, b.look.th.Glyphs.Cut+" "+
-			b.look.th.N(b.more, "%s more line", "%s more lines", theme.Count(b.more)))}))
+			b.look.th.N(b.more, "%s more line", "%s more lines", theme.Count(b.more))).quiet()}))
 	}
 	for _, f := range b.files {
 		rows = append(rows, b.row(w, sign(len(rows)), b.fileSpans(f)))
@@ -124,5 +124,5 @@ func (b *userBlock) fileSpans(f attach.File) []span {
 	if !ok {
 		mark = b.look.th.Glyphs.Failed
 	}
-	return []span{say(role, mark+" "), say(theme.Text, b.look.line(f.Name)), say(role, "   "+fact)}
+	return []span{say(role, mark+" ").quiet(), say(theme.Text, b.look.line(f.Name)), say(role, "   "+fact)}
 }

@@ -45,6 +45,7 @@ type List struct {
 	// block stays where it is when the gap comes or goes.
 	topItem, topRow int
 	follow          bool
+	still           bool // the end is not followed, though it be on the screen
 	selected        int
 	seen            int // how many items there were when the end was last on the screen
 	cachedRows      int
@@ -138,7 +139,7 @@ func (l *List) Remove(i int) {
 // Clear takes all blocks away and follows again.
 func (l *List) Clear() {
 	l.entries, l.cachedRows = nil, 0
-	l.topItem, l.topRow, l.follow, l.selected, l.seen = 0, 0, true, -1, 0
+	l.topItem, l.topRow, l.follow, l.still, l.selected, l.seen = 0, 0, true, false, -1, 0
 	l.dirty = true
 }
 

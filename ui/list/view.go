@@ -92,7 +92,7 @@ func (l *List) settle() {
 	start, end := l.extent(l.topItem)
 	l.topRow = max(start, min(l.topRow, end-1))
 	if l.below(1) == 0 {
-		l.follow = true
+		l.follow = !l.still
 		l.toEnd()
 	}
 }
@@ -328,6 +328,34 @@ func (l *List) Hold() {
 	if l.now(); l.follow {
 		l.follow, l.dirty = false, true
 	}
+}
+
+// Still has the end not followed, so that what is pointed at stays where it is, until it is called with false.
+func (l *List) Still(on bool) {
+	l.now()
+	l.still = on
+	if on && l.follow {
+		l.follow, l.dirty = false, true
+	}
+}
+
+// Near is At, but on a blank row it gives the row below that (side -1) or, where there is none, the last one (side 1). ok is false only
+// when nothing is on the screen.
+func (l *List) Near(y int) (item, row, side int, ok bool) {
+	l.now()
+	for i := max(y, 0); i < len(l.placed); i++ {
+		if l.placed[i].item < 0 {
+			side = -1
+			continue
+		}
+		return l.placed[i].item, l.placed[i].row, side, true
+	}
+	for i := len(l.placed) - 1; i >= 0; i-- {
+		if l.placed[i].item >= 0 {
+			return l.placed[i].item, l.placed[i].row, 1, true
+		}
+	}
+	return 0, 0, 0, false
 }
 
 // AtEnd says that the last row is on the screen.

@@ -22,6 +22,12 @@ func (r *renderer) fencedChunk(part string, c *chunk) {
 	if c.bodyEnd >= 0 {
 		end = c.bodyEnd - c.start
 	}
+	if r.telling {
+		if body := strings.TrimSuffix(part[min(c.body-c.start, end):end], "\n"); body != "" || c.body-c.start < end {
+			r.code(strings.Split(body, "\n"), c.lang)
+		}
+		return
+	}
 	k := c.code
 	if k == nil || k.style != r.style {
 		k = &coder{style: r.style, grammar: grammarOf(c.lang), at: min(c.body-c.start, end)}
@@ -59,8 +65,9 @@ func (r *renderer) codeLine(g grammar, st *state, line string) []string {
 }
 
 func (r *renderer) codeRows(g grammar, st *state, line string) {
-	m := r.style.Metrics
+	m, src := r.style.Metrics, line
 	line = m.Safe(paint.Clean(expand(line)))
+	from := r.origin(src, line, tabStop)
 	indent := r.blanks(codeIndent)
 	if r.push(indent, indent, codeIndent) {
 		defer r.pop()
@@ -70,10 +77,13 @@ func (r *renderer) codeRows(g grammar, st *state, line string) {
 		in.runs = append(in.runs, run1{t.end, look{role: t.role}})
 	}
 	at := 0
-	for _, sp := range m.Chop(line, r.room(r.style.inner())) {
+	spans := m.Chop(line, r.room(r.style.inner()))
+	joins := r.breaks(line, spans, from)
+	for i, sp := range spans {
 		var row string
 		row, at = r.span(in, line, sp, at)
 		r.emit(row, sp.Width)
+		r.say(0, line, sp, from, joins, i)
 	}
 }
 
@@ -90,12 +100,15 @@ func expand(line string) string {
 			col++
 			continue
 		}
-		n := 4 - col%4
+		n := tabStop(col)
 		b.WriteString(paint.Spaces(n))
 		col += n
 	}
 	return b.String()
 }
+
+// tabStop is how many spaces a tab is behind so many columns.
+func tabStop(col int) int { return 4 - col%4 }
 
 // token is a piece of a line of code, up to end.
 type token struct {

@@ -27,6 +27,9 @@ type look struct {
 type inline struct {
 	text strings.Builder
 	runs []run1
+
+	telling bool
+	from    paint.Origin // of the text, where lines are told
 }
 
 // run1 is a part of the text, up to end.
@@ -42,6 +45,7 @@ func (in *inline) add(m paint.Metrics, s string, l look) {
 	if s == "" {
 		return
 	}
+	src := s
 	s = m.Safe(paint.Clean(s))
 	if s == "" {
 		return
@@ -50,6 +54,9 @@ func (in *inline) add(m paint.Metrics, s string, l look) {
 		if joined(before, s) {
 			in.text.WriteString(wordJoiner)
 		}
+	}
+	if in.telling {
+		in.from.Add(in.text.Len(), m.Origin(paint.CleanSource(src), s, nil))
 	}
 	in.text.WriteString(s)
 	if n := len(in.runs); n > 0 && in.runs[n-1].look == l {
@@ -72,7 +79,7 @@ func joined(a, b string) bool {
 
 // inline collects the text of a block.
 func (r *renderer) inline(n ast.Node, l look) *inline {
-	in := &inline{}
+	in := &inline{telling: r.telling}
 	r.collect(in, n, l)
 	return in
 }
@@ -255,10 +262,13 @@ func (r *renderer) paragraph(in *inline) {
 	}
 	w := r.room(ProseWidth)
 	at := 0
-	for _, sp := range r.style.Metrics.Spans(text, w, w) {
+	spans := r.style.Metrics.Spans(text, w, w)
+	joins := r.breaks(text, spans, in.from)
+	for i, sp := range spans {
 		var row string
 		row, at = r.span(in, text, sp, at)
 		r.emit(row, sp.Width)
+		r.say(0, text, sp, in.from, joins, i)
 	}
 }
 

@@ -61,9 +61,9 @@ func newParser() parser.Parser {
 	)
 }
 
-// render gives the rows of a chunk, whose text is part.
-func (s *Stream) render(part string, c *chunk, open bool) []string {
-	r := renderer{style: s.style}
+// render gives the rows of a chunk, whose text is part, and their lines when these are asked for.
+func (s *Stream) render(part string, c *chunk, open bool) ([]string, []paint.Line) {
+	r := renderer{style: s.style, telling: s.telling}
 	switch {
 	case c.kind == fenced:
 		r.fencedChunk(part, c)
@@ -82,7 +82,7 @@ func (s *Stream) render(part string, c *chunk, open bool) []string {
 		doc := commonMark().Parse(text.NewReader(r.src), parser.WithContext(s.refs.context()))
 		r.blocks(doc, true)
 	}
-	return r.rows
+	return r.rows, r.told
 }
 
 // hostile says that a text is better not parsed.
@@ -115,6 +115,7 @@ type level struct {
 	first, rest string // styled
 	width       int
 	used        bool
+	marker      string // as it is copied; empty: it is not
 }
 
 type renderer struct {
@@ -125,6 +126,9 @@ type renderer struct {
 	left   int // the cells of all levels
 	number int // of the top list's item, -1 for bullets
 	depth  int
+
+	telling bool // lines are asked for
+	told    []paint.Line
 }
 
 // room is how many cells are left for text of at most limit cells with what stands to its left.
@@ -148,6 +152,7 @@ func (r *renderer) pop() {
 
 // emit adds one row: styled content that takes width cells.
 func (r *renderer) emit(content string, width int) {
+	r.line()
 	var b strings.Builder
 	b.WriteString(r.blanks(r.style.Left))
 	for i := range r.levels {
@@ -188,6 +193,7 @@ func (r *renderer) blocks(parent ast.Node, spaced bool) {
 		r.block(n)
 		if len(r.rows) == at && at > before && spaced {
 			r.rows = r.rows[:at-1] // nothing to see, such as a link's target
+			r.told = r.told[:min(at-1, len(r.told))]
 		}
 	}
 }
@@ -249,6 +255,9 @@ func (r *renderer) list(n *ast.List) {
 		marker += " "
 		w := r.style.Metrics.Width(marker)
 		pushed := r.push(r.paint(look{role: theme.Faint}, marker), r.blanks(w), w)
+		if pushed {
+			r.levels[len(r.levels)-1].marker = marker
+		}
 		at := len(r.rows)
 		r.blocks(it, false)
 		if len(r.rows) == at {
@@ -284,11 +293,15 @@ func (r *renderer) lines(n ast.Node) []string {
 // plain shows a text without reading it as Markdown.
 func (r *renderer) plain(s string) {
 	m := r.style.Metrics
-	for line := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
-		line = m.Safe(paint.Clean(line))
+	for src := range strings.SplitSeq(strings.TrimRight(s, "\n"), "\n") {
+		line := m.Safe(paint.Clean(src))
+		from := r.origin(src, line, nil)
 		w := r.room(ProseWidth)
-		for _, sp := range m.Spans(line, w, w) {
+		spans := m.Spans(line, w, w)
+		joins := r.breaks(line, spans, from)
+		for i, sp := range spans {
 			r.emit(r.paint(look{role: r.style.role()}, line[sp.Start:sp.End]), sp.Width)
+			r.say(0, line, sp, from, joins, i)
 		}
 	}
 }

@@ -50,6 +50,9 @@ type Stream struct {
 	rowsOf int      // how many chunks they are of
 	style  Style
 	starts []int // the first row of each chunk, for BlockAt
+
+	telling bool // a copy of a stream that is asked for its lines
+	lines   []paint.Line
 }
 
 // Render gives the rows of a whole text.
@@ -150,7 +153,8 @@ func (s *Stream) Rows(style Style) []string {
 	src := s.src.String()
 	for ; s.rowsOf < closed; s.rowsOf++ {
 		c := &s.scan.chunks[s.rowsOf]
-		s.place(c, s.render(src[c.start:c.end], c, false))
+		rows, lines := s.render(src[c.start:c.end], c, false)
+		s.place(c, rows, lines)
 		c.code = nil
 	}
 	if s.finished {
@@ -160,12 +164,14 @@ func (s *Stream) Rows(style Style) []string {
 }
 
 // place adds the rows of a chunk with its gap.
-func (s *Stream) place(c *chunk, rows []string) {
+func (s *Stream) place(c *chunk, rows []string, lines []paint.Line) {
 	if len(rows) > 0 && len(s.rows) > 0 {
 		for range c.gap {
 			s.rows = append(s.rows, s.blank())
 		}
+		s.tell(c.gap, nil)
 	}
+	s.tell(0, lines)
 	s.starts = append(s.starts[:s.rowsOf], len(s.rows))
 	s.rows = append(s.rows, rows...)
 }
@@ -192,7 +198,7 @@ func (s *Stream) open(src string) []string {
 	rows := s.rows
 	for i := range keep.chunks {
 		c := &keep.chunks[i]
-		made := s.render(text[c.start:c.end], c, true)
+		made, lines := s.render(text[c.start:c.end], c, true)
 		if len(made) == 0 {
 			continue
 		}
@@ -200,7 +206,9 @@ func (s *Stream) open(src string) []string {
 			for range c.gap {
 				rows = append(rows, s.blank())
 			}
+			s.tell(c.gap, nil)
 		}
+		s.tell(0, lines)
 		rows = append(rows, made...)
 		if i == 0 && len(s.scan.chunks) > 0 {
 			s.scan.last().code = c.code

@@ -126,7 +126,7 @@ func (r *renderer) tableRow(cells []cell, widths []int, gap int, align []extast.
 			height = max(height, len(spans[i]))
 		}
 	}
-	at := make([]int, len(widths))
+	at, lefts := make([]int, len(widths)), make([]int, len(widths))
 	for y := range height {
 		var b strings.Builder
 		total := 0
@@ -149,11 +149,19 @@ func (r *renderer) tableRow(cells []cell, widths []int, gap int, align []extast.
 					left = (w - used) / 2
 				}
 			}
+			lefts[i] = left
 			b.WriteString(r.blanks(left))
 			b.WriteString(content)
 			b.WriteString(r.blanks(w - used - left))
 			total += w
 		}
 		r.emit(b.String(), total)
+		x := 0
+		for i, w := range widths {
+			if y < len(spans[i]) {
+				r.say(x+lefts[i], cells[i].text, spans[i][y], cells[i].in.from, nil, 0)
+			}
+			x += w + gap
+		}
 	}
 }
