@@ -583,7 +583,7 @@ func TestCancelAndRetry(t *testing.T) {
 	p.wait("this will")
 	p.Press("esc")
 	p.until("the end", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " / stopped") })
-	p.sees("this will ne", "[interrupted]", "/ cancelled")
+	p.sees("this will ne", "[interrupted]", "/ stopped")
 	p.Enter("again please")
 	p.until("the error", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " ✗") })
 	p.sees("401")

@@ -817,3 +817,13 @@ func TestTheWordOnACall(t *testing.T) {
 		}
 	}
 }
+
+// A model call that was cancelled has ended neither well nor badly, and its step with it.
+func TestACancelledModelCallIsStopped(t *testing.T) {
+	s := &script{run: "run-1", turn: 1}
+	s.at(0, RunStartData{Input: "go", Model: "m"}).in(1).at(5, StateData{State: "waiting_model"}).at(900, LLMCallData{Model: "m", FinishReason: "cancelled", StartedAt: ms(5)})
+	step := firstOf(treeOf(s.events...).Run("run-1"), KindStep)
+	if step == nil || step.Status != Stopped || step.Children[0].Status != Stopped {
+		t.Errorf("the step is %+v", step)
+	}
+}

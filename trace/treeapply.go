@@ -190,8 +190,11 @@ func (t *Tree) modelCall(run *Node, e Event, d LLMCallData) {
 	m.Tokens = d.tokens()
 	m.Streamed = len(d.Text)
 	status := OK
-	if d.Error != "" {
+	switch {
+	case d.Error != "":
 		status, m.Outcome = Failed, d.Error
+	case d.FinishReason == "cancelled":
+		status = Stopped
 	}
 	m.Detail = d.PrefixBreak
 	t.keep(m, e)

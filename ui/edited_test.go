@@ -93,7 +93,7 @@ func TestEditedArgumentsAreShown(t *testing.T) {
 	p.pass(time.Second)
 	p.sees("APPROVE", "first-changed")
 	check("after a restart", "waits for you")
-	p.sees("? turn 1 ", "? step 1", "state         waiting", "result        waits for you")
+	p.sees("? turn 1 ", "? step 1", "result        waits for you", "result        waits for you")
 	p.press("ctrl+x", "a")
 	p.pass(calmAfter)
 	p.press("y")

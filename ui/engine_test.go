@@ -156,7 +156,7 @@ func TestWholeProgramCancelAndQueue(t *testing.T) {
 	if got := p.m.page().edit.Text(); got != "what is 2+3?" {
 		t.Errorf("Ctrl+C during a run left %q", got)
 	}
-	p.sees("cancelled", "1+1 = 2")
+	p.sees("/ stopped", "1+1 = 2")
 	if len(p.m.page().inbox) != 0 {
 		t.Error("the queue is not empty")
 	}

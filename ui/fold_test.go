@@ -208,7 +208,7 @@ func TestFoldIsStopped(t *testing.T) {
 	p.press("esc")
 	p.pass(2 * time.Second)
 	p.seesNot("y fold", "READY")
-	p.sees("not folded: stopped; everything stays", "cancelled")
+	p.sees("not folded: stopped; everything stays", "/ stopped")
 	p.leave()
 }
 

@@ -290,6 +290,10 @@ func (v *View) answer(e trace.Event, d trace.AnswerData) {
 	v.enter(e)
 	v.dropRetry()
 	v.endThought(e.TS)
+	if d.Fixed && saidByFoot(d.Text) {
+		v.run.text = nil
+		return
+	}
 	b := v.stepText(e)
 	b.answer, b.fixed = true, d.Fixed
 	b.set(d.Text)
@@ -328,7 +332,7 @@ func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 	reason := th.Tell(readable(d.Reason))
 	switch runtime.State(d.State) {
 	case runtime.StateCancelled:
-		b.glyph, b.role, b.state = "stopped", theme.Warn, th.T("cancelled")
+		b.glyph, b.role, b.state = "stopped", theme.Warn, th.T("stopped")
 		if interrupted {
 			b.state = th.T("interrupted")
 		}
@@ -346,6 +350,15 @@ func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 		b.hint = ""
 	}
 	return b
+}
+
+// saidByFoot says that a closing text, which the model reads, tells people only what the end of its turn tells them too.
+func saidByFoot(closing string) bool {
+	switch closing {
+	case "[cancelled]", "[interrupted]", "[no answer] The turn failed before the model answered.":
+		return true
+	}
+	return false
 }
 
 // readable makes a typed reason so.

@@ -56,3 +56,40 @@ func TestRetrySaysTheCause(t *testing.T) {
 		}
 	}
 }
+
+// What the end of a turn says is not said by the closing text too, which is for the model: live and loaded. Other closings are shown.
+func TestTheEndOfATurnIsSaidOnce(t *testing.T) {
+	for closing, want := range map[string]int{
+		"[cancelled]": 0, "[interrupted]": 0, "[no answer] The turn failed before the model answered.": 0,
+		"[no answer] The model's reply was empty twice.": 1,
+	} {
+		end := trace.RunEndData{State: "cancelled", Steps: 1}
+		live, loaded := newView(90, 20), newView(90, 20)
+		f := &feed{v: live, at: t0}
+		f.start(1, "hello")
+		f.send(trace.AnswerData{Text: closing, Fixed: true})
+		f.send(end)
+		loaded.Load(runtime.Snapshot{Session: runtime.SessionRow{TurnCount: 1}, Messages: []runtime.MessageRow{
+			{N: 1, Kind: llm.KindUser, RunID: "r", Content: "hello"}, {N: 2, Kind: llm.KindClosing, RunID: "r", Content: closing, Fixed: true},
+		}}, []trace.Event{{RunID: "r", Name: trace.RunEnd, Data: end}})
+		for name, v := range map[string]*View{"live": live, "loaded": loaded} {
+			if s := screen(v); strings.Count(s, closing) != want || !strings.Contains(s, "/ stopped") {
+				t.Errorf("%s: %q stands %d times, not %d:\n%s", name, closing, strings.Count(s, closing), want, s)
+			}
+		}
+	}
+}
+
+// A row names the file, not what goes into it: a value of several lines leaves the row to the others.
+func TestACallIsNamedByItsShortValues(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"path":"deploy/relay.yaml","content":"replicas: 8\nwindow: 14\n"}`: "deploy/relay.yaml",
+		`{"content":"a\nb","path":"x"}`:                                      "a b, x",
+		`{"path":"a.txt","content":"one line"}`:                              "a.txt: one line",
+		`{"path":"a.txt","content":"one line\n"}`:                            "a.txt: one line",
+	} {
+		if got := brief([]byte(args)); strings.TrimSpace(got) != want {
+			t.Errorf("%s is %q, not %q", args, got, want)
+		}
+	}
+}

@@ -190,7 +190,7 @@ func (b *builder) message(m runtime.MessageRow) {
 		if m.Kind == llm.KindClosing {
 			b.errors()
 		}
-		if strings.TrimSpace(m.Content) != "" {
+		if strings.TrimSpace(m.Content) != "" && !(m.Fixed && saidByFoot(m.Content)) {
 			t := &textBlock{common: v.common(b.ref(m)), fixed: m.Fixed, answer: len(m.ToolCalls) == 0}
 			t.n = m.N
 			t.md.Append(m.Content)

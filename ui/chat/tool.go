@@ -243,6 +243,9 @@ func brief(raw json.RawMessage) string {
 		if json.Unmarshal(val, &s) == nil && len(val) > 0 && val[0] == '"' {
 			text = s
 		}
+		if n > 0 && strings.Contains(strings.TrimSpace(text), "\n") { // a file's content leaves the row to its name
+			continue
+		}
 		if n == 1 && !strings.ContainsAny(out.String(), " \n") && out.Len() <= 10 && text != "" && val[0] == '"' {
 			out.WriteString(": ") // an action and what it is done to
 		} else if n > 0 {

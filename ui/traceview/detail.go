@@ -110,7 +110,11 @@ func (v *View) facts(n *trace.Node) (string, []fact) {
 	facts := []fact{}
 	v.put(&facts, "state", v.th.Tell(string(n.Status)))
 	v.put(&facts, "what", v.th.Tell(n.Detail))
-	v.put(&facts, "outcome", v.th.Tell(n.Outcome))
+	if n.Kind == trace.KindError {
+		v.put(&facts, "why", v.th.Tell(n.Outcome))
+	} else {
+		v.put(&facts, "outcome", v.th.Tell(n.Outcome))
+	}
 	return strings.ToUpper(v.th.Tell(paint.CleanLine(n.Title))), facts
 }
 
@@ -157,6 +161,8 @@ func (v *View) modelFacts(n *trace.Node) []fact {
 		v.put(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
 	switch {
+	case n.Status == trace.Waiting:
+		v.put(&facts, "state", v.th.Tell(n.Outcome))
 	case n.Open():
 		v.put(&facts, "last try", v.th.Tell(n.Outcome))
 	case n.Status != trace.Failed:
@@ -199,8 +205,10 @@ func (v *View) toolFacts(n *trace.Node) []fact {
 	if n.Attempts > 1 {
 		v.put(&facts, "attempt", fmt.Sprint(n.Attempts))
 	}
-	v.put(&facts, "took", v.th.Duration(n.Duration(v.clock(n))))
-	if n.Status != trace.OK {
+	if n.Status != trace.Waiting { // it has not begun, and its result says what it waits for
+		v.put(&facts, "took", v.th.Duration(n.Duration(v.clock(n))))
+	}
+	if n.Status != trace.OK && n.Status != trace.Waiting {
 		v.put(&facts, "state", v.th.Tell(string(n.Status)))
 	}
 	return facts

@@ -218,7 +218,7 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 	}
 	if g.time > 0 {
 		took := ""
-		if n.Kind != trace.KindError {
+		if n.Kind != trace.KindError && (n.Parent == nil || n.Status != trace.Waiting) { // what waits has not begun
 			took = v.th.Duration(n.Duration(v.clock(n)))
 			if v.m.Width(took) >= g.time {
 				took = strings.ReplaceAll(took, " ", "")

@@ -381,3 +381,34 @@ func TestFoldDetail(t *testing.T) {
 		t.Errorf("an undo has no summary:\n%s", s)
 	}
 }
+
+// What waits for the user has not begun: no time is told of it, and the state once; a call of the model that is held has no last try.
+func TestWhatWaitsHasNoTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		tell []trace.Data
+		want []string
+	}{
+		"a tool": {[]trace.Data{trace.LLMCallData{Model: "m", ToolCallCount: 1, LatencyMS: 40, StartedAt: t0},
+			trace.ToolCallData{ID: "1", Tool: "write_file", Arguments: json.RawMessage(`{"path":"a"}`), Status: "pending"},
+			trace.ApprovalData{Phase: "asked", ID: "1", Tool: "write_file"}}, []string{"result        waits for you"}},
+		"a model call": {[]trace.Data{trace.StateData{State: "waiting_model", Reason: "paused", Pause: &trace.Pause{Step: 1}}}, []string{"state         paused"}},
+	} {
+		v := view(60, 30)
+		v.Apply(trace.Event{TS: t0, Seq: 1, SessionID: "s", RunID: "r", Turn: 1, Name: trace.RunStart, Data: trace.RunStartData{Input: "hi"}})
+		for i, d := range append([]trace.Data{trace.StateData{State: "waiting_model"}}, c.tell...) {
+			v.Apply(trace.Event{TS: t0.Add(time.Duration(i) * time.Second), Seq: int64(i + 2), SessionID: "s", RunID: "r", Turn: 1, Step: 1, Name: d.EventName(), Data: d})
+		}
+		v.Tick(t0.Add(time.Minute), 1)
+		s := plain(v)
+		for _, w := range c.want {
+			if !strings.Contains(s, w) {
+				t.Errorf("%s: no %q:\n%s", name, w, s)
+			}
+		}
+		for _, no := range []string{"took", "state         waiting", "last try", "⠂   0 ms"} {
+			if strings.Contains(s, no) {
+				t.Errorf("%s: %q:\n%s", name, no, s)
+			}
+		}
+	}
+}

@@ -71,7 +71,6 @@ func chatTable() map[Text]string {
 		"changed by you; the model wrote":           "由你修改；模型原文",
 		"%d calls of an unfinished turn closed":     "已了结未完成一轮的 %d 次调用",
 		"%d steps":                                  "%d 步",
-		"cancelled":                                 "已取消",
 		"exhausted: %s":                             "用尽：%s",
 		"The model was not asked again. /retry gives a new budget.": "没有再请求模型。/retry 给予新的预算。",
 		"/retry sends the input again.":                             "/retry 重新发送输入。",
