@@ -270,3 +270,16 @@ func TestTerminalFilesInAMessage(t *testing.T) {
 		t.Errorf("after a restart it is %q", again)
 	}
 }
+
+// What is typed before the program takes the keys, or has opened its session, is sent like any input: nobody waits for a program to be ready.
+func TestTerminalTypedAhead(t *testing.T) {
+	t.Parallel()
+	y := startTTY(t, vitrine(t.TempDir()), 100, 30)
+	y.send("what is 2+2?\r")
+	y.ended("2+2 = 4")
+	y.send("\x03\x03")
+	if code := y.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	y.clean()
+}

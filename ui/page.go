@@ -185,6 +185,9 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 		if p.reopens {
 			p.broken += p.T("; Enter tries again")
 		}
+		if p.sending.ahead {
+			return p.sendAhead()
+		}
 		return p.tell(theme.Error, p.broken)
 	}
 	s := msg.snap
@@ -242,7 +245,7 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 	if s.Notice != "" && p.interrupted == nil && p.held == 0 {
 		cmds = append(cmds, p.tell(theme.Text, s.Notice))
 	}
-	return tea.Batch(cmds...)
+	return tea.Batch(append(cmds, p.sendAhead())...)
 }
 
 // reload reads the session again: events were missed.

@@ -103,6 +103,7 @@ func show(ctx context.Context, opts Options, m *Model, g *guard) (err error) {
 	if err := t.Start(); err != nil {
 		return errors.Join(err, t.Close())
 	}
+	keys.Ahead = t.TypedAhead()
 	stop := t.Watch(p.Send)
 	_, err = p.Run()
 	err = errors.Join(err, t.Close()) // first: the watch may wait for a terminal that takes nothing

@@ -26,6 +26,7 @@ type sending struct {
 	apart bool     // the input does not hold it, or not any more
 	draft string   // what had been typed before an older input was brought back and sent
 	next  []string // what was entered meanwhile
+	ahead bool     // it was entered before the session was open: the engine does not have it yet
 }
 
 // mostNext bounds the inputs that wait for one that is being stored.
@@ -36,7 +37,8 @@ const askingWhether words.Text = "; asking whether it is free now"
 
 // send gives the text to the engine. The input keeps it until it is stored, or somebody types on.
 func (p *page) send(text string) tea.Cmd {
-	if !p.writable() {
+	ahead := !p.loaded && p.broken == "" && p.held == 0
+	if !p.writable() && !ahead {
 		if p.held != 0 {
 			return tea.Batch(p.tell(theme.Error, p.whyNot()+p.T(askingWhether)), p.reload())
 		}
@@ -45,7 +47,7 @@ func (p *page) send(text string) tea.Cmd {
 		}
 		return p.tell(theme.Error, p.whyNot())
 	}
-	if p.tooSoon(text) {
+	if !ahead && p.tooSoon(text) {
 		return p.holdBack(text)
 	}
 	if p.sending.on {
@@ -59,7 +61,7 @@ func (p *page) send(text string) tea.Cmd {
 		}
 		return nil
 	}
-	p.sending = sending{on: true, since: p.env.now, text: text, apart: !p.holds(text)}
+	p.sending = sending{on: true, since: p.env.now, text: text, apart: !p.holds(text), ahead: ahead}
 	if !p.sending.apart {
 		p.sending.draft = p.history.leave()
 	}
@@ -67,7 +69,32 @@ func (p *page) send(text string) tea.Cmd {
 	p.dropSeek()
 	p.leavePast()
 	p.columns.chat.End()
+	if ahead {
+		p.part()
+		return nil
+	}
 	return p.env.submit(p.id, text, maps.Clone(p.files.known))
+}
+
+// sendAhead sends what was entered before the session was open, or gives it back when it cannot be sent: it was entered before
+// anybody could see what the session asks, or that it is another's.
+func (p *page) sendAhead() tea.Cmd {
+	was := p.sending
+	if !was.ahead {
+		return nil
+	}
+	p.sending = sending{}
+	why, role := p.T(askedText), theme.Warn
+	switch {
+	case p.broken != "", !p.writable():
+		why, role = p.whyNot(), theme.Error
+	case p.question() != noQuestion, p.ask.coming:
+	default:
+		was.ahead = false
+		p.sending = was
+		return p.env.submit(p.id, was.text, maps.Clone(p.files.known))
+	}
+	return tea.Batch(p.putBefore(append([]string{was.text}, was.next...)...), p.tell(role, why))
 }
 
 // holds says that the input holds a text.

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/input"
 )
@@ -166,5 +167,60 @@ func TestDraftComesBackAfterAnOlderInput(t *testing.T) {
 				t.Errorf("the draft is lost: %q", p.history.entries)
 			}
 		}
+	}
+}
+
+// What is entered before the session is open is sent once it is, in its order, behind a draft that was kept; what is typed then stays.
+func TestEnteredBeforeTheSessionIsOpen(t *testing.T) {
+	early := func(t *testing.T) (*driver, func(change func(*runtime.Snapshot), err error)) {
+		d := newDriver(t, 100, 30)
+		d.m.page().loaded, d.m.page().draft = false, draft{}
+		d.enter("one")
+		d.enter("two")
+		d.typed("three")
+		d.sees("STORING  one", "then 1 more", "❯ three")
+		if d.did("submit") {
+			t.Errorf("sent before it is open: %q", d.f.order)
+		}
+		return d, func(change func(*runtime.Snapshot), err error) {
+			s, _ := d.f.Open(t.Context(), d.id(), false)
+			if change != nil {
+				change(&s)
+			}
+			d.send(openedMsg{id: d.id(), snap: s, err: err, draft: &runtime.Draft{Text: "from before", At: start}})
+			d.short()
+		}
+	}
+	d, open := early(t)
+	open(nil, nil)
+	if got := d.m.page().edit.Text(); got != "from before\nthree" {
+		t.Errorf("the input holds %q", got)
+	}
+	if order := strings.Join(d.f.order, "; "); !strings.Contains(order, `submit ann-window-1 "one"; submit ann-window-1 "two"`) {
+		t.Errorf("%s", order)
+	}
+	d.seesNot("STORING")
+
+	for name, c := range map[string]struct {
+		change func(*runtime.Snapshot)
+		err    error
+		says   string
+	}{
+		"another's": {func(s *runtime.Snapshot) { s.HeldBy = 4711 }, nil, "read only: the session is open in process 4711"},
+		"asks": {func(s *runtime.Snapshot) {
+			s.Run = &runtime.RunRow{ID: "r1", SessionID: s.Session.ID, State: runtime.StateWaitingModel, Turn: 1}
+		}, nil, "a question has come up"},
+		"broken": {nil, errors.New("no file"), "cannot open: no file"},
+	} {
+		d, open := early(t)
+		open(c.change, c.err)
+		if got := d.m.page().edit.Text(); !strings.HasSuffix(got, "one\ntwo\nthree") && !strings.HasPrefix(got, "one\ntwo\n") {
+			t.Errorf("%s: the input holds %q", name, got)
+		}
+		if d.did("submit") {
+			t.Errorf("%s: sent: %q", name, d.f.order)
+		}
+		d.sees(c.says)
+		d.seesNot("STORING")
 	}
 }

@@ -38,7 +38,7 @@ func (m *Model) restore(msg tabsMsg) tea.Cmd {
 	for i, id := range ids {
 		p := newPage(m.env, id)
 		if i == active { // what was typed meanwhile is kept
-			p.edit, p.complete, p.said = first.edit, first.complete, first.said
+			p.takeTyped(first)
 		}
 		m.pages = append(m.pages, p)
 	}
@@ -50,6 +50,11 @@ func (m *Model) restore(msg tabsMsg) tea.Cmd {
 		}
 	}
 	return tea.Batch(append(cmds, open...)...)
+}
+
+// takeTyped takes what was typed and entered before the page was there.
+func (p *page) takeTyped(from *page) {
+	p.edit, p.complete, p.said, p.sending = from.edit, from.complete, from.said, from.sending
 }
 
 // opened gives a page its session. One that is gone closes its tab; when all are held by others there is a new one.
@@ -82,7 +87,7 @@ func (m *Model) madeTab(msg newTabMsg) tea.Cmd {
 		if p.id == "" {
 			p.broken = msg.err.Error()
 		}
-		return p.tell(theme.Error, msg.err.Error())
+		return tea.Batch(p.sendAhead(), p.tell(theme.Error, msg.err.Error()))
 	}
 	old := m.find(msg.replace)
 	if old == nil { // it was closed meanwhile
@@ -91,7 +96,7 @@ func (m *Model) madeTab(msg newTabMsg) tea.Cmd {
 	}
 	p := newPage(m.env, msg.id)
 	if msg.replace == "" {
-		p.edit, p.complete, p.said = old.edit, old.complete, old.said
+		p.takeTyped(old)
 	}
 	m.pages[slices.Index(m.pages, old)] = p
 	cmds := []tea.Cmd{m.env.open(msg.id, true), m.env.saveTabs(m.tabs())}

@@ -34,6 +34,8 @@ type Keys struct {
 	Clock clock.Clock
 	// Ready waits until there is something to read, at most so long, and says whether there is. Nil asks the file.
 	Ready func(most time.Duration) bool
+	// Ahead is how many of the first bytes were typed before the terminal gave keys one by one: it made line feeds of their Enter keys.
+	Ahead int
 
 	out    []byte    // to be handed on
 	held   []byte    // an answer that has begun
@@ -64,11 +66,23 @@ func (k *Keys) Read(b []byte) (int, error) {
 			}
 			n += more
 		}
+		k.entered(b[:n])
 		k.take(b[:n], k.Clock.Now())
 	}
 	n := copy(b, k.out)
 	k.out = k.out[n:]
 	return n, nil
+}
+
+// entered makes Enter keys again of those that were typed ahead.
+func (k *Keys) entered(b []byte) {
+	b = b[:min(len(b), k.Ahead)]
+	k.Ahead -= len(b)
+	for i := range b {
+		if b[i] == '\n' {
+			b[i] = '\r'
+		}
+	}
 }
 
 // ready asks whether more comes in a time.

@@ -178,3 +178,15 @@ func TestMouseReportsInPieces(t *testing.T) {
 		t.Errorf("the Esc key: %q", got)
 	}
 }
+
+// What was typed before keys came one by one had its Enter keys made line feeds: they are Enter keys again. A line feed behind it stays one.
+func TestKeysTypedAhead(t *testing.T) {
+	y := newTypist(t)
+	defer y.close()
+	y.keys.Ahead = len("one\ntwo\n")
+	y.send("one\nt", 0)
+	y.send("wo\nthree\n", time.Second)
+	if got := y.text(); got != "one\rtwo\rthree\n" {
+		t.Errorf("%q comes through", got)
+	}
+}

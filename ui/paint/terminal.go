@@ -66,6 +66,7 @@ type Terminal struct {
 	active  bool
 	closed  bool
 	saved   *term.State
+	ahead   int // bytes typed before Start
 	began   time.Time
 	painted time.Time
 	fault   error
@@ -96,6 +97,9 @@ func (t *Terminal) Start() error {
 	defer t.own.Unlock()
 	if err := t.takeOver(); err != nil {
 		return err
+	}
+	if t.saved != nil {
+		t.ahead = typedAhead(t.cfg.In)
 	}
 	t.began = t.cfg.Clock.Now()
 	if !t.cfg.Painter.Old {
@@ -162,6 +166,9 @@ func (t *Terminal) takeOver() error {
 	t.active = true
 	return nil
 }
+
+// TypedAhead is how many bytes were typed before the terminal was started and wait to be read: see Keys.
+func (t *Terminal) TypedAhead() int { return t.ahead }
 
 // Show gives the newest frame. One that is needed soon, since a key or a size led to it, is painted at once, any other at most
 // every 8 ms. It does not wait for the terminal.

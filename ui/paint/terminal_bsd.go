@@ -13,3 +13,6 @@ const reading = 1
 
 // forgetInput drops what was typed, or answered by the terminal, and not read.
 func forgetInput(f *os.File) { _ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, reading) }
+
+// unread is how many bytes were typed and not read; the library lacks the name.
+const unread = 0x4004667f

@@ -26,6 +26,15 @@ func readable(f *os.File, most time.Duration) bool {
 	return err == nil && n > 0
 }
 
+// typedAhead is how many bytes wait to be read.
+func typedAhead(f *os.File) int {
+	n, err := unix.IoctlGetInt(int(f.Fd()), unread)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // Watch sends new sizes, and takes the terminal over again when the process goes on after it was stopped by somebody else. It
 // ends with stop.
 func (t *Terminal) Watch(send func(tea.Msg)) (stop func()) {

@@ -17,5 +17,7 @@ func readable(*os.File, time.Duration) bool { return false }
 
 func forgetInput(*os.File) {}
 
+func typedAhead(*os.File) int { return 0 }
+
 // Watch does nothing: Bubble Tea sees new sizes itself.
 func (t *Terminal) Watch(func(tea.Msg)) (stop func()) { return func() {} }
