@@ -179,7 +179,13 @@ func (r *randomPlay) check() {
 		return stored(r.play, func(ctx context.Context) ([]runtime.SessionInfo, error) { return r.app.Library.Sessions(ctx, "ann") })
 	}
 	open := func(id string) runtime.Snapshot {
-		return stored(r.play, func(ctx context.Context) (runtime.Snapshot, error) { return r.app.Agent.Open(ctx, id, false) })
+		return stored(r.play, func(ctx context.Context) (runtime.Snapshot, error) {
+			snap, err := r.app.Agent.Open(ctx, id, false)
+			if err != nil { // the fault that is left over from the play, and comes once
+				snap, err = r.app.Agent.Open(ctx, id, false)
+			}
+			return snap, err
+		})
 	}
 	for tries := 0; ; tries++ {
 		running := 0
