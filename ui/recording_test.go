@@ -176,7 +176,7 @@ func TestRecordingOnAFullDiskB190(t *testing.T) {
 		d.pass(time.Second)
 		paintNow(d)
 	}
-	if strings.Contains(d.grid()[0], "REC") || !strings.Contains(d.status(), "the recording ended: write mine.cast: no space left on device; it can be played up to there") {
+	if strings.Contains(d.grid()[0], "REC") || !strings.Contains(d.status(), "the recording ended: cannot write mine.cast: no space left on device; it can be played up to there") {
 		t.Errorf("%q, %q", d.grid()[0], d.status())
 	}
 	if screen, _, events := replay(t, "mine.cast"); len(events) < 3 || !screen.Has("some more words") {

@@ -112,22 +112,29 @@ type clause struct {
 }
 
 func (f *Find) clauses() []clause {
-	no, where := "", ""
+	text, match, where := "the text ", "a match of ", ""
 	if f.Not {
-		no = "no more "
+		text, match = "no more the text ", "no more a match of "
 	}
 	if f.Pane != "" {
 		where = " in the pane " + f.Pane
 	}
 	return []clause{
-		{f.Text != "", no + "the text " + strconv.Quote(f.Text) + where, func(v view) bool { return f.shows(v) != f.Not }},
-		{f.Regexp != nil, fmt.Sprintf("%sa match of %v%s", no, f.Regexp, where), func(v view) bool { return f.matches(v) != f.Not }},
+		{f.Text != "", text + strconv.Quote(f.Text) + where, func(v view) bool { return f.shows(v) != f.Not }},
+		{f.Regexp != nil, match + f.pattern() + where, func(v view) bool { return f.matches(v) != f.Not }},
 		{f.State != "", "the state " + f.State, func(v view) bool { return f.inState(v.front) }},
 		{f.Event != "", f.eventName(), func(v view) bool { return v.past.find(f, v.from) > 0 }},
 		{f.Answer != "", "an answer with " + strconv.Quote(f.Answer), func(v view) bool { return strings.Contains(v.past.answer[v.front.Session], f.Answer) }},
 		{f.Todo != "", "the todo " + strconv.Quote(f.Todo), func(v view) bool { return f.hasTodo(v.front) }},
 		{f.Turns != nil, "the turn count " + number(f.Turns), func(v view) bool { return v.front.Turns == *f.Turns }},
 	}
+}
+
+func (f *Find) pattern() string {
+	if f.Regexp == nil {
+		return ""
+	}
+	return f.Regexp.String()
 }
 
 // met says whether all of f holds; missing names the first thing that does not.

@@ -30,7 +30,7 @@ func newDraft(path string, fault Disk) (*draft, error) {
 	}
 	switch info, err := os.Stat(d.to); {
 	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("write %s: it is no file", path)
+		return nil, fmt.Errorf("cannot write %s: it is no file", path)
 	case err == nil:
 		f, err := os.OpenFile(d.to, os.O_WRONLY, 0)
 		if err != nil {
@@ -58,7 +58,7 @@ func failed(path string, err error) error {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return fmt.Errorf("write %s: %w", path, err)
+	return fmt.Errorf("cannot write %s: %w", path, err)
 }
 
 func (d *draft) Write(p []byte) (int, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // speaking are the packages whose literals may reach people.
-var speaking = strings.Fields("ui ui/chat ui/cli ui/dialog ui/export ui/input ui/line ui/list ui/sidebar ui/theme ui/traceview")
+var speaking = strings.Fields("ui ui/chat ui/cli ui/demo ui/dialog ui/export ui/input ui/line ui/list ui/record ui/sidebar ui/theme ui/traceview")
 
 // showing are the functions whose text arguments are shown as they are.
 var showing = strings.Fields("Say Bold Weight say tell tellFor")
@@ -67,14 +67,20 @@ var data = map[string]string{
 	"models failed":            "the id of an item",
 	"unfinished runs":          "the id of a notice",
 	"%s panic in %s: %v\n%s\n": "goes into the log",
-	"export ID":                "how a command is written",
-	"export CAST":              "how a command is written",
-	"from ID":                  "how a command is written",
-	"search WORDS":             "how a command is written",
-	"show ID":                  "how a command is written",
-	"delete ID":                "how a command is written",
-	"Available Commands:":      "Cobra's, which is replaced",
-	"Global Flags:":            "Cobra's, which is replaced",
+	"made of a stored session: its replies are scripted, its tools run again": "goes into a script",
+	"%s %s; the screen shows:\n%s":                                            "for tests",
+	"; the screen shows:\n":                                                   "for tests: cli.DemoError leaves the screen out",
+	`"Go Mono","DejaVu Sans Mono",Menlo,Consolas,"Noto Sans Mono CJK SC","Noto Sans Mono",monospace`: "SVG",
+	`<use href="#r%d"`: "SVG",
+	".m%d{animation:m%d %ss step-end infinite}\n@keyframes m%d{": "SVG",
+	"export ID":           "how a command is written",
+	"export CAST":         "how a command is written",
+	"from ID":             "how a command is written",
+	"search WORDS":        "how a command is written",
+	"show ID":             "how a command is written",
+	"delete ID":           "how a command is written",
+	"Available Commands:": "Cobra's, which is replaced",
+	"Global Flags:":       "Cobra's, which is replaced",
 	`Use "{{.CommandPath}} [command] --help" for more information about a command.`:                                                           "Cobra's, which is replaced",
 	"  vitrine run \"what is (17+5)*3?\"\n  git diff | vitrine run -\n  vitrine run --session notes --json \"add a todo: submit the report\"": "commands to be copied",
 }

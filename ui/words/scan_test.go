@@ -211,7 +211,7 @@ func callOf(parents []ast.Node) (*ast.CallExpr, int) {
 }
 
 // elsewhere are texts of the system and of libraries.
-var elsewhere = []string{"permission denied", "no such file or directory", "connection refused", "context deadline exceeded", "flag needs an argument: %s",
+var elsewhere = []string{"permission denied", "no space left on device", "read-only file system", "is a directory", "not a directory", "no such file or directory", "connection refused", "context deadline exceeded", "flag needs an argument: %s",
 	"unexpected end of JSON input", "invalid character %s looking for beginning of value", "invalid character %s after object key:value pair",
 	"invalid character %s after object key", "invalid character %s after array element", "invalid character %s in string literal",
 	"invalid character %s looking for beginning of object key string", "invalid character %s after top-level value"}

@@ -22,9 +22,19 @@ func TestTell(t *testing.T) {
 		{"there is no session a of ada in /w/a.db; vitrine sessions lists them", "/w/a.db 中没有 ada 的会话 a；vitrine sessions 列出会话"},
 		{"the context is 91% full and folding is off", "上下文已用 91%，且折叠已关闭"},
 		{"the cost of m is unknown, so AGENT_MAX_RUN_COST (0.50) cannot hold", "m 的费用未知，AGENT_MAX_RUN_COST（0.50）无法生效"},
-		{"the model was not asked again", "没有再请求模型"},   // within a sentence
+		{"the model was not asked again", "没有再请求模型"}, // within a sentence
+		{"a.toml:9:3: step 6: the state running did not come within 5s", "a.toml:9:3：第 6 步：状态 运行中 没有在 5s 内出现"},
+		{`a.toml:9:3: step 6: expected an answer with "67"`, `a.toml:9:3：第 6 步：应有含 "67" 的回答`},
+		{`a.toml:9:3: step 6: expected no more the text "x" in the pane chat`, `a.toml:9:3：第 6 步：应有文字 "x" 消失（面板 chat）`},
+		{"a.toml:2:8: must be a text in quotes, not a whole number", "a.toml:2:8：须为带引号的文字，而不是整数"},
+		{`a.toml:2:8: must be a time in quotes, such as "1.5s", not a whole number`, `a.toml:2:8：须为带引号的时间，如 "1.5s"，而不是整数`},
+		{`a.toml:2:1: there is no setting "X"; vitrine doctor --sample-config lists them`, `a.toml:2:1：没有设置 "X"；vitrine doctor --sample-config 列出它们`},
+		{"a.toml:4:10: turns is -1; at least 0 is allowed", "a.toml:4:10：turns 为 -1；至少为 0"},
+		{"begin the recording: cannot write /n/x.gif: no such file or directory", "开始录制：无法写入 /n/x.gif：没有这个文件或目录"},
+		{"cannot write a.cast: no space left on device", "无法写入 a.cast：磁盘已满"},
+		{"bad.cast: line 1: a terminal of 0x3 cells cannot be recorded: 1x1 to 1000x400 can", "bad.cast：第 1 行：无法录制 0x3 格的终端：可以是 1x1 到 1000x400"},
 		{"HTTP 429: slow down", "HTTP 429: slow down"}, // what a server said
-		{"done: 3", "done: 3"}, // one word among others is anybody's
+		{"done: 3", "done: 3"},                         // one word among others is anybody's
 		{"gw.example refused a part of the request; from now on temperature is left out", "gw.example 拒绝了请求的一部分；此后不再发送 temperature"},
 		{"the server returned a tool call as text; it was not run", "服务器以文本形式返回了工具调用；没有执行"},
 		{"start the server with its parser for the reasoning of this model; or, if the model reasons, set may_think = true in this endpoint's profile",

@@ -9,5 +9,6 @@ func toldTable() map[string]string {
 	maps.Copy(all, toldRuntime())
 	maps.Copy(all, toldCommands())
 	maps.Copy(all, toldKeys())
+	maps.Copy(all, toldDemos())
 	return all
 }
