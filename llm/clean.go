@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,12 +20,17 @@ const maxCleaned = 64 << 10
 
 const masked = "***"
 
+// lazily compiles an expression when it is needed first: a program that starts needs none.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 var (
-	escapes = regexp.MustCompile(`(?s)\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\|\x{9b}[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]?`)
-	markup  = regexp.MustCompile(`(?i)^\s*<|<!doctype|<html|<body|</?(?:h[1-6]|p|div|title|center)\b`)
-	unseen  = regexp.MustCompile(`(?is)<!--.*?-->|<script\b.*?</script\s*>|<style\b.*?</style\s*>`)
-	tags    = regexp.MustCompile(`(?s)</?[a-zA-Z!?][^>]*>?`)
-	tokens  = regexp.MustCompile(`(?i)(\bbearer\s+)[\w.~+/=-]{8,}|\bsk-[\w-]{8,}`)
+	escapes = lazily(`(?s)\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\|\x{9b}[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]?`)
+	markup  = lazily(`(?i)^\s*<|<!doctype|<html|<body|</?(?:h[1-6]|p|div|title|center)\b`)
+	unseen  = lazily(`(?is)<!--.*?-->|<script\b.*?</script\s*>|<style\b.*?</style\s*>`)
+	tags    = lazily(`(?s)</?[a-zA-Z!?][^>]*>?`)
+	tokens  = lazily(`(?i)(\bbearer\s+)[\w.~+/=-]{8,}|\bsk-[\w-]{8,}`)
 )
 
 // CleanText makes text that a server sent fit for a person to read in one line: HTML becomes text, control sequences,
@@ -37,10 +43,10 @@ func CleanText(s string, secrets ...string) string {
 	// The longest first, in case one secret is a part of another.
 	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
 	s = mask(strings.ToValidUTF8(s, "\uFFFD"), secrets)
-	if markup.MatchString(s) {
-		s = html.UnescapeString(tags.ReplaceAllString(unseen.ReplaceAllString(s, " "), " "))
+	if markup().MatchString(s) {
+		s = html.UnescapeString(tags().ReplaceAllString(unseen().ReplaceAllString(s, " "), " "))
 	}
-	s = escapes.ReplaceAllString(s, "")
+	s = escapes().ReplaceAllString(s, "")
 	s = strings.Map(printable, s)
 	return cutRunes(mask(strings.Join(strings.Fields(s), " "), secrets), MaxErrorText)
 }
@@ -54,7 +60,7 @@ func mask(s string, secrets []string) string {
 			s = strings.ReplaceAll(s, form, masked)
 		}
 	}
-	return tokens.ReplaceAllString(s, "${1}"+masked)
+	return tokens().ReplaceAllString(s, "${1}"+masked)
 }
 
 // printable drops what could move the cursor or turn the direction of writing.

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -12,9 +11,9 @@ import (
 const MinSecret = 4
 
 var (
-	secretNames = regexp.MustCompile(`(?i)key|auth|token|secret|cookie|pass|pwd|cred|sig|session|code`)
+	secretNames = lazily(`(?i)key|auth|token|secret|cookie|pass|pwd|cred|sig|session|code`)
 	// plainValue is a word, a number, a date or a version.
-	plainValue = regexp.MustCompile(`^(?:[a-zA-Z]{1,16}|[vV]?\d{1,4}(?:[._-]\d{1,4}){0,3})$`)
+	plainValue = lazily(`^(?:[a-zA-Z]{1,16}|[vV]?\d{1,4}(?:[._-]\d{1,4}){0,3})$`)
 )
 
 // shortValue is the length from which on a value may be a secret though its name does not say so, in bytes.
@@ -23,11 +22,11 @@ const shortValue = 8
 // MayBeSecret says whether the value of a header or of a parameter is to be hidden: when its name says so, or when it is more than a
 // short text, a word, a date or a version. Those stand in many texts, and hiding them there would tell more than it hides.
 func MayBeSecret(name, value string) bool {
-	return secretNames.MatchString(name) || len(value) >= shortValue && !plainValue.MatchString(value)
+	return secretNames().MatchString(name) || len(value) >= shortValue && !plainValue().MatchString(value)
 }
 
 // Common says whether a secret is like a word that texts have anyway, such as the keys that servers without keys are given.
-func Common(secret string) bool { return len(secret) < shortValue || plainValue.MatchString(secret) }
+func Common(secret string) bool { return len(secret) < shortValue || plainValue().MatchString(secret) }
 
 // SecretForms gives the ways to write a secret: as it is, escaped for URLs and JSON, and in base64, alone or within other text.
 func SecretForms(s string) []string {

@@ -50,7 +50,9 @@ func TestPaletteHasEveryAction(t *testing.T) {
 		}
 	}
 	for title, key := range map[string]string{"Go to the turn before": "[", "Copy the last block of code": "Y", "Stop the run": "Esc", "Undo in the input": "Ctrl+_", "Fold the context now": "Ctrl+X K"} {
-		if !slices.ContainsFunc(strings.Split(rows, "\n"), func(r string) bool { return strings.Contains(r, title) && strings.HasSuffix(strings.TrimRight(r, " "), " "+key) }) {
+		if !slices.ContainsFunc(strings.Split(rows, "\n"), func(r string) bool {
+			return strings.Contains(r, title) && strings.HasSuffix(strings.TrimRight(r, " "), " "+key)
+		}) {
 			t.Errorf("%q does not stand with its key %s", title, key)
 		}
 	}

@@ -75,6 +75,10 @@ func run(ctx context.Context, opts Options, wrap func(tea.Model) tea.Model) erro
 	return err
 }
 
+// Prepare makes what the first frame needs once for the process, for who has something else to wait for meanwhile: the table of the
+// widths of signs, which is the library's, takes a twentieth of a start. It may run beside anything.
+func Prepare() { _ = paint.Metrics{}.Width("部") }
+
 // show runs the screen on the terminal until it ends, and gives the terminal back.
 func show(ctx context.Context, opts Options, m *Model, g *guard) (err error) {
 	keys := &paint.Keys{File: opts.Input, Clock: opts.Clock}

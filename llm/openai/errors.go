@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"vitrine/llm"
@@ -232,11 +233,14 @@ func tooLong(words, code string) bool {
 			"longer than the model's context length", "no user query found", "exceeds the model's context", "request too large for model")
 }
 
-var noTools = []*regexp.Regexp{
-	regexp.MustCompile(`(?:not|n't|no) (?:support|accept|allow|have)(?:s|ed|ing)? (?:any |native )?(?:tools?|functions?)(?: use|[ -]?call(?:s|ing)?)?(?:[^\w-]|$)`),
-	regexp.MustCompile(`(?:^|[^\w])(?:tools?|functions?)(?: use|[ -]?call(?:s|ing)?)?['"` + "`" + `]? (?:is|are) (?:not (?:supported|available|enabled)|unsupported)`),
-	regexp.MustCompile(`no endpoints found that support tool|(?:has|have) no tool calls|tools param requires|--enable-auto-tool-choice`),
-}
+// noTools are compiled when an error is looked at first.
+var noTools = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?:not|n't|no) (?:support|accept|allow|have)(?:s|ed|ing)? (?:any |native )?(?:tools?|functions?)(?: use|[ -]?call(?:s|ing)?)?(?:[^\w-]|$)`),
+		regexp.MustCompile(`(?:^|[^\w])(?:tools?|functions?)(?: use|[ -]?call(?:s|ing)?)?['"` + "`" + `]? (?:is|are) (?:not (?:supported|available|enabled)|unsupported)`),
+		regexp.MustCompile(`no endpoints found that support tool|(?:has|have) no tool calls|tools param requires|--enable-auto-tool-choice`),
+	}
+})
 
 // manyAtOnce takes the tools out of what is said of several calls at once: without those a model may well have tools.
 var manyAtOnce = strings.NewReplacer("parallel tool", "parallel", "parallel function", "parallel")
@@ -244,7 +248,7 @@ var manyAtOnce = strings.NewReplacer("parallel tool", "parallel", "parallel func
 // refusesTools says whether an error means that the model cannot be given tools here. It is asked for requests that have some.
 func refusesTools(words, code, param string) bool {
 	words = manyAtOnce.Replace(words)
-	return param == "tools" && unsupported(words, code) || slices.ContainsFunc(noTools, func(re *regexp.Regexp) bool { return re.MatchString(words) })
+	return param == "tools" && unsupported(words, code) || slices.ContainsFunc(noTools(), func(re *regexp.Regexp) bool { return re.MatchString(words) })
 }
 
 func hasAny(s string, words ...string) bool {
@@ -289,18 +293,22 @@ func boundWait(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-var waits = regexp.MustCompile(`(?i)(?:try again|retry|resets?|available again)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:ms|[dhms])[a-z]*[\s,]*)+)`)
+var waits = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:try again|retry|resets?|available again)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:ms|[dhms])[a-z]*[\s,]*)+)`)
+})
 
-var units = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
+var units = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
+})
 
 // waitInText finds a wait that the message tells, such as "try again in 1m30.5s".
 func waitInText(s string) time.Duration {
-	m := waits.FindStringSubmatch(s)
+	m := waits().FindStringSubmatch(s)
 	if m == nil {
 		return 0
 	}
 	var seconds float64
-	for _, u := range units.FindAllStringSubmatch(m[1], -1) {
+	for _, u := range units().FindAllStringSubmatch(m[1], -1) {
 		n, err := strconv.ParseFloat(u[1], 64)
 		if err != nil {
 			continue

@@ -222,7 +222,7 @@ func oldest[V any](m map[string]V, at func(V) time.Time) string {
 	return slices.MinFunc(keys, func(a, b string) int { return at(m[a]).Compare(at(m[b])) })
 }
 
-var fieldName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var fieldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`) })
 
 // read reads the file. What is too old or makes no sense is left out.
 func (m *Memory) read() (learned map[string]map[string]learnedEntry, lists map[string]windows, err error) {
@@ -249,7 +249,7 @@ func (m *Memory) read() (learned map[string]map[string]learnedEntry, lists map[s
 	kept := &Memory{}
 	for endpoint, models := range f.Endpoints {
 		for model, e := range models {
-			e.Dropped = slices.DeleteFunc(e.Dropped, func(s string) bool { return !fieldName.MatchString(s) })
+			e.Dropped = slices.DeleteFunc(e.Dropped, func(s string) bool { return !fieldName().MatchString(s) })
 			slices.Sort(e.Dropped)
 			if age := m.now().Sub(e.At); age < keepHabits && age > -keepHabits && len(e.Dropped) <= maxDropped && !e.empty() {
 				kept.put(endpoint, model, e)

@@ -269,7 +269,7 @@ func (x *exchange) refused(resp *http.Response) error {
 }
 
 // versioned finds what most base URLs end in, or have in the middle.
-var versioned = regexp.MustCompile(`/v\d|/deployments/|/openai`)
+var versioned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/v\d|/deployments/|/openai`) })
 
 // aboutTools says whether a refusal may be one of the tools: there are some, and no form of the reply that it speaks of.
 func (x *exchange) aboutTools(f fault) bool {
@@ -306,7 +306,7 @@ func (x *exchange) sign(e *llm.Error) {
 		code = "overflow"
 	}
 	e.Hint = llm.CleanText(x.dialect.Hints[code])
-	if e.Hint == "" && (e.Kind == llm.ErrNotFound || e.Kind == llm.ErrProtocol || e.Status == http.StatusMethodNotAllowed) && !versioned.MatchString(x.client.base.Path) {
+	if e.Hint == "" && (e.Kind == llm.ErrNotFound || e.Kind == llm.ErrProtocol || e.Status == http.StatusMethodNotAllowed) && !versioned().MatchString(x.client.base.Path) {
 		e.Hint = "the base URL of most servers ends in /v1"
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vitrine/runtime/config"
+	"vitrine/ui"
 )
 
 // screen opens the terminal's screen.
@@ -16,6 +17,7 @@ func (c *command) screen(ctx context.Context, o *options) (err error) {
 	if err := c.canDraw(); err != nil {
 		return err
 	}
+	c.prog.Clock.Go(ui.Prepare)
 	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{Traffic: o.traffic})
 	if err != nil {
 		return err
