@@ -36,7 +36,8 @@ type Search struct {
 	Text string
 	// Limit bounds what is given of what was found, Each what of a session in a search through all; 0 is no bound.
 	Limit, Each int
-	// Patience bounds the time that is taken to read what was said since the last search; 0 reads all of it.
+	// Patience bounds the time that is taken to read what was said since the last search, for this one and those to come, and then again
+	// the time to look at what is left of it for this one alone, the newest first; 0 reads all of it.
 	Patience time.Duration
 }
 
@@ -47,8 +48,9 @@ type Found struct {
 	// Messages and Sessions count all that was found.
 	Messages int64
 	Sessions int
-	// Unread counts the messages that have not been read yet, for want of patience: ask again.
-	Unread int64
+	// Unread counts the messages that have not been looked at yet, for want of patience: ask again. Behind counts those that the next
+	// search will have to look at again: asking again reads on.
+	Unread, Behind int64
 }
 
 // Hit is a message that was found.
@@ -70,8 +72,10 @@ type Hit struct {
 type Places struct {
 	Ns []int64
 	// All counts what was found, also beyond the limit.
-	All    int64
-	Unread int64
+	All            int64
+	Unread, Behind int64
+	// From on all messages were looked at; 1 when all of them were.
+	From int64
 }
 
 // Stretch is a part of a session.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vitrine/runtime"
@@ -58,27 +59,35 @@ func scanBehind(from row) (behind, error) {
 const behindQuery = `SELECT s.id, s.num, s.created_at, coalesce(w.upto, 0), s.next_n - 1 FROM sessions s LEFT JOIN searched w ON w.num = s.num
 	WHERE s.user_id = ? AND (? = '' OR s.id = ?) AND s.next_n - 1 > coalesce(w.upto, 0) ORDER BY s.updated_at DESC`
 
-// read adds the words of what was said since the last search, of one session or of all, until patience ends, and says how many
-// messages are left.
-func (s *Store) read(ctx context.Context, q runtime.Search, sessionID string) (left int64, err error) {
+// read adds the words of what was said since the last search, of one session or of all, until patience ends, and gives the sessions of
+// which something is left.
+func (s *Store) read(ctx context.Context, q runtime.Search, sessionID string) (left []behind, err error) {
 	sessions, err := all(ctx, s, scanBehind, behindQuery, q.User, sessionID, sessionID)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	start, some := s.cfg.Clock.Now(), false
 	for _, b := range sessions {
 		for b.upto < b.last {
 			if some && q.Patience > 0 && s.cfg.Clock.Now().Sub(start) > q.Patience {
-				left += b.last - b.upto
+				left = append(left, b)
 				break
 			}
 			if b.upto, err = s.readSome(ctx, b); err != nil {
-				return 0, fmt.Errorf("read session %s: %w", b.id, err)
+				return nil, fmt.Errorf("read session %s: %w", b.id, err)
 			}
 			some = true
 		}
 	}
 	return left, nil
+}
+
+// missing is how many messages of sessions are not in the index.
+func missing(sessions []behind) (n int64) {
+	for _, b := range sessions {
+		n += b.last - b.upto
+	}
+	return n
 }
 
 // wordsOf are the words of a message.
@@ -188,6 +197,12 @@ const (
 	hitsQuery = `SELECT m.key, m.kind, m.content, m.tool_calls, m.tool_name, m.n, m.created_at, coalesce(r.turn, 0)
 		FROM (SELECT rowid AS key FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?) h
 		JOIN messages m ON m.key = h.key LEFT JOIN runs r ON r.id = m.run_id ORDER BY m.key DESC`
+	// pastQuery gives messages by their keys.
+	pastQuery = `SELECT m.key, m.kind, m.content, m.tool_calls, m.tool_name, m.n, m.created_at, coalesce(r.turn, 0)
+		FROM messages m LEFT JOIN runs r ON r.id = m.run_id WHERE m.key IN (SELECT value FROM json_each(?)) ORDER BY m.key DESC`
+	// sortedQuery gives all sessions of a user as countsQuery does.
+	sortedQuery = `SELECT s.num, 0, s.id, s.title, EXISTS (SELECT 1 FROM stars WHERE session_id = s.id)
+		FROM sessions s WHERE s.user_id = ? ORDER BY s.updated_at DESC, s.num DESC`
 	placesQuery = `SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid`
 )
 
@@ -197,10 +212,16 @@ func (s *Store) Search(ctx context.Context, q runtime.Search) (out runtime.Found
 	if query.Empty() {
 		return out, nil
 	}
-	if out.Unread, err = s.read(ctx, q, ""); err != nil {
+	left, err := s.read(ctx, q, "")
+	if err != nil {
 		return out, fmt.Errorf("search: %w", err)
 	}
-	counts, err := s.counts(ctx, query, q.User)
+	past, err := s.look(ctx, q, query, "", left)
+	if err != nil {
+		return out, fmt.Errorf("search: %w", err)
+	}
+	out.Unread, out.Behind = past.unread, missing(left)
+	counts, err := s.counts(ctx, query, q.User, past)
 	if err != nil {
 		return out, fmt.Errorf("search: %w", err)
 	}
@@ -211,7 +232,7 @@ func (s *Store) Search(ctx context.Context, q runtime.Search) (out runtime.Found
 		if limit <= 0 || i >= mostSessions {
 			continue
 		}
-		hits, _, err := list(ctx, s, scanHit, hitsQuery, match(query), keyOf(c.num, 0), keyOf(c.num, noKeyAbove), min(limit, each, pageRows))
+		hits, err := s.hits(ctx, query, c.num, past.keys[c.num], min(limit, each))
 		if err != nil {
 			return out, fmt.Errorf("search session %s: %w", c.id, err)
 		}
@@ -227,6 +248,29 @@ func (s *Store) Search(ctx context.Context, q runtime.Search) (out runtime.Found
 	return out, nil
 }
 
+// hits gives the newest of a session: first those past the index, by their keys.
+func (s *Store) hits(ctx context.Context, query find.Query, num int64, past []int64, most int) (out []runtime.Hit, err error) {
+	most = min(most, pageRows)
+	if past = past[max(0, len(past)-most):]; len(past) > 0 {
+		keys, err := json.Marshal(past)
+		if err != nil {
+			return nil, err
+		}
+		if out, _, err = list(ctx, s, scanHit, pastQuery, string(keys)); err != nil {
+			return nil, err
+		}
+	}
+	behind := int64(noKeyAbove)
+	if n := len(out); n > 0 {
+		behind = out[n-1].N - 1
+	}
+	if most -= len(out); most <= 0 {
+		return out, nil
+	}
+	rest, _, err := list(ctx, s, scanHit, hitsQuery, match(query), keyOf(num, 0), keyOf(num, behind), most)
+	return append(out, rest...), err
+}
+
 func bound(limit int) int {
 	if limit <= 0 {
 		return noLimit
@@ -234,13 +278,29 @@ func bound(limit int) int {
 	return limit
 }
 
-// counts says how much of a user's sessions fits.
-func (s *Store) counts(ctx context.Context, q find.Query, user string) (out []countRow, err error) {
+// counts says how much of a user's sessions fits, in the index and past it. What another process reads into the index just now may be
+// counted twice, until one asks again.
+func (s *Store) counts(ctx context.Context, q find.Query, user string, past beyond) (out []countRow, err error) {
 	err = s.whole(ctx, func(from row) error {
 		c, err := scanCount(from)
 		out = append(out, c)
 		return err
 	}, countsQuery, match(q), user)
+	if err != nil || len(past.keys) == 0 {
+		return out, err
+	}
+	indexed := make(map[int64]int64, len(out))
+	for _, c := range out {
+		indexed[c.num] = c.count
+	}
+	out = nil
+	err = s.whole(ctx, func(from row) error {
+		c, err := scanCount(from)
+		if c.count = indexed[c.num] + int64(len(past.keys[c.num])); c.count > 0 {
+			out = append(out, c)
+		}
+		return err
+	}, sortedQuery, user)
 	return out, err
 }
 
@@ -276,19 +336,32 @@ func (s *Store) Places(ctx context.Context, q runtime.Search, sessionID string) 
 	if query.Empty() {
 		return out, nil
 	}
-	if out.Unread, err = s.read(ctx, q, sessionID); err != nil {
-		return out, fmt.Errorf("search session %s: %w", sessionID, err)
-	}
 	var num int64
 	if err = s.row(ctx, "SELECT num FROM sessions WHERE id = ? AND user_id = ?", []any{sessionID, q.User}, &num); err != nil {
 		return out, reading("place", sessionID, err)
 	}
+	left, err := s.read(ctx, q, sessionID)
+	if err != nil {
+		return out, fmt.Errorf("search session %s: %w", sessionID, err)
+	}
+	past, err := s.look(ctx, q, query, sessionID, left)
+	if err != nil {
+		return out, fmt.Errorf("search session %s: %w", sessionID, err)
+	}
+	out.Unread, out.Behind, out.From = past.unread, missing(left), past.low+1
 	err = s.whole(ctx, func(from row) error {
 		key, err := scanKey(from)
-		out.All++
 		out.Ns = append(out.Ns, key&noKeyAbove)
 		return err
 	}, placesQuery, match(query), keyOf(num, 0), keyOf(num, noKeyAbove))
+	for _, key := range past.keys[num] {
+		out.Ns = append(out.Ns, key&noKeyAbove)
+	}
+	if len(past.keys[num]) > 0 { // another process may have read some of them meanwhile
+		slices.Sort(out.Ns)
+		out.Ns = slices.Compact(out.Ns)
+	}
+	out.All = int64(len(out.Ns))
 	out.Ns = out.Ns[max(0, len(out.Ns)-bound(q.Limit)):] // backwards SQLite takes twice as long
 	return out, reading("words", sessionID, err)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -144,17 +145,19 @@ func TestSearchFollowsWhatIsStored(t *testing.T) {
 	}
 }
 
-// A search that has no patience says how much it has not read, and goes on where it stood; one that is cancelled ends.
+// A search that has no patience looks at the newest that it has not read, says how much it has looked at and read, and goes on where it
+// stood; one that is cancelled ends.
 func TestSearchReadsInParts(t *testing.T) {
 	r := open(t, dbPath(t))
 	row := r.openSession(t, "s")
 	tx := r.tx(row)
-	for i := range 5*readRows + 1 {
+	const parts = 12
+	for i := range parts * readRows {
 		tx.Messages = append(tx.Messages, user(fmt.Sprint("message ", i)))
 	}
 	r.commit(t, tx)
 	last := int64(len(tx.Messages))
-	for n := 0; ; n++ {
+	for n := int64(1); ; n++ {
 		found, err := r.Search(t.Context(), runtime.Search{User: "ann", Text: "message", Limit: 10, Patience: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -162,14 +165,17 @@ func TestSearchReadsInParts(t *testing.T) {
 		if found.Messages+found.Unread != last || len(found.Hits) != 10 || found.Hits[9].More != found.Messages-10 {
 			t.Fatalf("%d and %d unread, %d hits", found.Messages, found.Unread, len(found.Hits))
 		}
-		if found.Unread == 0 {
-			if n != 5 {
-				t.Errorf("%d parts", n+1)
+		if n := found.Hits[0].N; n != last {
+			t.Fatalf("the first hit is %d, not the newest, %d", n, last)
+		}
+		if want := last - n*readRows; found.Behind != want || found.Unread >= want && want > 0 {
+			t.Fatalf("%d behind, want %d; %d unread", found.Behind, want, found.Unread)
+		}
+		if found.Behind == 0 {
+			if n != parts || found.Unread != 0 {
+				t.Errorf("%d parts, %d unread", n, found.Unread)
 			}
 			break
-		}
-		if want := last - int64(n+1)*readRows; found.Unread != want {
-			t.Fatalf("%d unread, want %d", found.Unread, want)
 		}
 	}
 	p, err := r.Places(t.Context(), runtime.Search{User: "ann", Text: "message", Limit: 3}, "s")
@@ -181,6 +187,71 @@ func TestSearchReadsInParts(t *testing.T) {
 	cancel()
 	if _, err := r.Search(ctx, runtime.Search{User: "ann", Text: "more"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// What is looked at past the index is what the index would give, in a session and in all, with what is said meanwhile, in other sessions
+// too, and without what goes.
+func TestSearchLooksPastTheIndex(t *testing.T) {
+	for name, patience := range map[string]time.Duration{"a page at a time": 1, "some at a time": 5 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, dbPath(t))
+			var rows []runtime.SessionRow
+			said := func(i, from, to int) {
+				tx := r.tx(rows[i])
+				for n := from; n <= to; n++ {
+					m := user(fmt.Sprint("message ", n))
+					if n%100 == 7 {
+						m.Content += " 部署窗口"
+					}
+					tx.Messages = append(tx.Messages, m)
+				}
+				r.commit(t, tx)
+			}
+			for i, id := range []string{"one", "two", "gone"} {
+				rows = append(rows, r.openSession(t, id))
+				said(i, 1, 1000)
+			}
+			q := runtime.Search{User: "ann", Text: "窗口", Patience: patience}
+			_, err := r.Search(t.Context(), q) // some of it, past the index
+			if err != nil {
+				t.Fatal(err)
+			}
+			said(0, 1001, 1700)
+			if err := r.DeleteSession(t.Context(), "gone", "ann"); err != nil {
+				t.Fatal(err)
+			}
+			p, err := r.Places(t.Context(), q, "one")
+			for n := 0; err == nil && p.Unread > 0 && n < 100; n++ {
+				if len(p.Ns) > 0 && p.From > p.Ns[len(p.Ns)-1] {
+					t.Fatalf("from %d on all was looked at, and %v found", p.From, p.Ns)
+				}
+				p, err = r.Places(t.Context(), q, "one")
+			}
+			var want []int64
+			for n := int64(7); n <= 1700; n += 100 {
+				want = append(want, n)
+			}
+			diff(t, want, p.Ns)
+			if err != nil || p.All != int64(len(want)) || patience == 1 && p.Behind == 0 {
+				t.Errorf("%v, %d, %d behind", err, p.All, p.Behind)
+			}
+			found, err := r.Search(t.Context(), q)
+			for n := 0; err == nil && found.Unread > 0 && n < 100; n++ {
+				found, err = r.Search(t.Context(), q)
+			}
+			if err != nil || found.Messages != int64(len(want)+10) || found.Sessions != 2 || len(found.Hits) != len(want)+10 {
+				t.Fatalf("%v: %d messages in %d sessions, %d hits", err, found.Messages, found.Sessions, len(found.Hits))
+			}
+			seen := map[string]bool{}
+			for i, h := range found.Hits {
+				at := fmt.Sprint(h.SessionID, " ", h.N)
+				if seen[at] || !strings.Contains(h.Text, "部署窗口") || i > 0 && h.SessionID == found.Hits[i-1].SessionID && h.N >= found.Hits[i-1].N {
+					t.Errorf("hit %d is %s", i, at)
+				}
+				seen[at] = true
+			}
+		})
 	}
 }
 

@@ -65,6 +65,7 @@ type Store struct {
 	turn     *clock.Queue[struct{}] // holds the turn when nobody writes
 	aside    *aside
 	closing  atomic.Bool
+	looks    looks
 
 	// mu guards what readers and the writer share. Only the writer changes it.
 	mu    sync.Mutex

@@ -31,7 +31,8 @@ type seeking struct {
 	ns     []int64 // of the messages that were found, ascending
 	all    int64
 	unread int64
-	at     int // of ns; -1: none is shown yet
+	from   int64 // from here on all was looked at
+	at     int   // of ns; -1: none is shown yet
 	// answered says that the store has said something.
 	answered bool
 	gen      int
@@ -143,19 +144,29 @@ func (p *page) placed(msg placesMsg) tea.Cmd {
 		shown = s.ns[s.at]
 	}
 	s.answered = true
-	s.ns, s.all, s.unread = msg.places.Ns, msg.places.All, msg.places.Unread
+	s.ns, s.all, s.unread, s.from = msg.places.Ns, msg.places.All, msg.places.Unread, msg.places.From
 	var cmds []tea.Cmd
 	switch i, ok := slices.BinarySearch(s.ns, shown); {
 	case shown > 0 && ok:
 		s.at = i
-	case len(s.ns) > 0 && (s.unread == 0 || slices.Contains(s.ns, s.want)):
+	case p.certain():
 		s.at = p.nearest()
 		cmds = append(cmds, p.goToMessage(s.ns[s.at]))
 	}
-	if s.unread > 0 {
+	if s.unread > 0 || msg.places.Behind > 0 { // the rest is read for the searches to come
 		cmds = append(cmds, p.env.places(p.id, s.text, s.gen))
 	}
 	return tea.Batch(cmds...)
+}
+
+// certain says that the hit to begin with is known: what was not looked at yet is no nearer.
+func (p *page) certain() bool {
+	s := &p.seek
+	if len(s.ns) == 0 || s.unread == 0 || s.want > 0 {
+		return len(s.ns) > 0 && (s.unread == 0 || slices.Contains(s.ns, s.want))
+	}
+	i := p.nearest()
+	return s.ns[i] >= s.from && s.ns[i] <= p.columns.seen().BottomN()
 }
 
 // nearest is the hit to begin with: the one that was asked for, else the last one that is not behind the screen.
@@ -188,7 +199,11 @@ func (p *page) found(dir int) tea.Cmd {
 	case len(s.ns) == 0:
 		return nil // the status line says so
 	}
-	s.at = (s.at + dir + len(s.ns)) % len(s.ns)
+	if s.at < 0 { // it was not waited for
+		s.at = p.nearest()
+	} else {
+		s.at = (s.at + dir + len(s.ns)) % len(s.ns)
+	}
 	return p.goToMessage(s.ns[s.at])
 }
 
@@ -201,6 +216,8 @@ func (p *page) seekWord() string {
 	text := p.env.style.Text(s.text)
 	word := p.T("looking for %s", text)
 	switch n := len(s.ns); {
+	case n > 0 && s.at < 0:
+		word = p.T("%s found so far: %s", theme.Count(n), text)
 	case n > 0 && s.all > int64(n):
 		word = p.T("%d of the newest %d of %d: %s", s.at+1, n, s.all, text)
 	case n > 0:
@@ -209,7 +226,7 @@ func (p *page) seekWord() string {
 		word = p.T("not found: %s", text)
 	}
 	if s.unread > 0 {
-		word += "   " + p.T("%d messages to read", s.unread)
+		word += "   " + p.T("%s messages to look at", theme.Count(int(s.unread)))
 	}
 	return word
 }

@@ -94,6 +94,40 @@ func TestFindGoesOnReading(t *testing.T) {
 	}
 }
 
+// What is found first is gone to as soon as nothing nearer can come; until then it is counted, and n and N go to it.
+func TestFindBeforeAllIsLookedAt(t *testing.T) {
+	d := longSession(t)
+	p := d.m.page()
+	found := func(from, unread int64, ns ...int64) { // the store is not asked again
+		p.placed(placesMsg{id: "s", gen: p.seek.gen, places: runtime.Places{Ns: ns, All: int64(len(ns)), From: from, Unread: unread}})
+		d.send(soughtMsg{})
+	}
+	p.seekFor("部署", 0)
+	d.send(soughtMsg{})
+	d.sees("looking for 部署")
+	found(1300, 12345, 199, 399)
+	d.sees("2 found so far: 部署", "12,345 messages to look at")
+	if p.seek.at >= 0 {
+		t.Error("it goes to what may not be the nearest")
+	}
+	found(1100, 700, 199, 399, 1199)
+	d.sees("3 of 3: 部署", "700 messages to look at")
+	found(1, 0, 199, 399, 599, 799, 999, 1199)
+	d.sees("6 of 6: 部署")
+	d.press("esc")
+	p.seekFor("部署", 0)
+	found(1300, 700, 199, 399)
+	d.press("N")
+	d.short()
+	d.sees("2 of 2: 部署", "question 200 部署窗口")
+	found(1, 0, 199, 399, 599)
+	d.sees("2 of 3: 部署")
+	d.press("esc")
+	if cmd := p.placed(placesMsg{id: "s", gen: p.seek.gen, places: runtime.Places{Unread: 5}}); cmd != nil {
+		t.Error("what was given up goes on")
+	}
+}
+
 // Reading up and down around a place pages in both ways, up to the first message and to where the newest begin.
 func TestStretchGrowsBothWays(t *testing.T) {
 	d := longSession(t)

@@ -84,7 +84,7 @@ func (m *Model) sought(msg soughtMsg) tea.Cmd {
 	return nil
 }
 
-// foundAll shows what was found, and goes on while something is not read.
+// foundAll shows what was found, and goes on while something is not read. Esc ends that.
 func (m *Model) foundAll(msg foundMsg) tea.Cmd {
 	p, d := m.searching(msg.id)
 	if d == nil || d.Text() != msg.text {
@@ -105,10 +105,10 @@ func (m *Model) foundAll(msg foundMsg) tea.Cmd {
 		status = p.env.opts.Lang.N(f.Sessions, "%d in %d session", "%d in %d sessions", f.Messages, f.Sessions)
 	}
 	if f.Unread > 0 {
-		status += "  " + p.T("%d messages to read", f.Unread)
+		status += "  " + p.T("%s messages to look at", theme.Count(int(f.Unread)))
 	}
 	d.SetRows(m.hitRows(q, f), strings.TrimSpace(status))
-	if f.Unread > 0 {
+	if f.Unread > 0 || f.Behind > 0 { // the rest is read for the searches to come
 		return m.env.search(msg.id, msg.text)
 	}
 	return nil

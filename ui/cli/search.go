@@ -62,6 +62,28 @@ type hitLine struct {
 	Hits [][2]int `json:"hits"`
 }
 
+// readFor is how long a search reads, for those to come, and looks before it tells how far it is; tellAfter how long a person waits
+// without a word.
+const (
+	readFor   = 500 * time.Millisecond
+	tellAfter = 2 * time.Second
+)
+
+// lookFor asks until all was looked at, and tells a person on the way how much is left.
+func (c *command) lookFor(ctx context.Context, app *App, q runtime.Search) (runtime.Found, error) {
+	q.Patience = readFor
+	for told := c.prog.Clock.Now(); ; {
+		found, err := app.Finder.Search(ctx, q)
+		if err != nil || found.Unread == 0 {
+			return found, err
+		}
+		if now := c.prog.Clock.Now(); c.proc.Err == Terminal && now.Sub(told) > tellAfter {
+			c.err.line("%s to look at", c.messages(found.Unread))
+			told = now
+		}
+	}
+}
+
 func (c *command) search(ctx context.Context, o *options, text string, limit int) (err error) {
 	cfg, app, err := c.openLibrary(ctx, o, true)
 	if err != nil {
@@ -71,7 +93,7 @@ func (c *command) search(ctx context.Context, o *options, text string, limit int
 	q := runtime.Search{User: cfg.User, Text: text, Limit: limit}
 	if app != nil {
 		defer func() { err = c.closeApp(app, err) }()
-		if found, err = app.Finder.Search(ctx, q); err != nil {
+		if found, err = c.lookFor(ctx, app, q); err != nil {
 			return fmt.Errorf("look for %q: %w", text, err)
 		}
 	}

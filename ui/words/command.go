@@ -169,6 +169,7 @@ that are configured are masked. A file that is there is replaced when the new on
 停顿按录制内容，除非 --idle 另有指定。图片使用程序自带的字体绘制。已配置的密钥会被遮盖。已有的文件在新文件完整写好之后才会被替换。`,
 		"vitrine: no font has these characters, a frame stands for each: %s": "vitrine: 没有字体包含这些字符，以方框代替：%s",
 		"nothing of %s has that in %s":                                       "%[2]s 中 %[1]s 的会话没有这些内容",
+		"%s to look at":                                                      "还有%s要看",
 		"%s in %s, %d of them shown; --limit shows more":                     "%[2]s中的 %[1]s，已显示 %[3]d 条；--limit 可显示更多",
 		", model %s":                     "，模型 %s",
 		"Session %s%s, %s, %s to %s UTC": "会话 %s%s，%s，UTC %s 到 %s",
