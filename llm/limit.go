@@ -54,7 +54,7 @@ func NewLimiter(cfg LimitConfig) *Limiter {
 //
 // After a refusal requests wait as long as the server asked for, or a growing time. Then they go on in the order in which
 // they came: one, and two for each that the server begins to answer. Each wait is told by a chunk with
-// Retry whose Max is 0. Cancelling ctx ends a wait.
+// Retry whose Max is 0, and what comes after it by chunks with Queue. Cancelling ctx ends a wait.
 func (l *Limiter) For(endpoint string, next Client) Client {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ type limited struct {
 // Stream implements Client.
 func (c *limited) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		p, err := c.gate.enter(ctx, func(w RetryWait) bool { return yield(Chunk{Retry: &w}, nil) })
+		p, err := c.gate.enter(ctx, func(chunk Chunk) bool { return yield(chunk, nil) })
 		if err != nil {
 			if !errors.Is(err, errLeft) {
 				yield(Chunk{}, err)
@@ -145,8 +145,8 @@ type pass struct {
 	ended  bool
 }
 
-// enter waits until the request may go.
-func (g *gate) enter(ctx context.Context, tell func(RetryWait) bool) (*pass, error) {
+// enter waits until the request may go, and tells of it.
+func (g *gate) enter(ctx context.Context, tell func(Chunk) bool) (*pass, error) {
 	g.mu.Lock()
 	if !g.narrow || len(g.queue) == 0 && g.out < g.width && !g.cfg.Clock.Now().Before(g.until) {
 		defer g.mu.Unlock()
@@ -155,11 +155,17 @@ func (g *gate) enter(ctx context.Context, tell func(RetryWait) bool) (*pass, err
 	w := &waiter{woken: clock.NewLatch(g.cfg.Clock)}
 	g.queue = append(g.queue, w)
 	g.turn()
-	for {
+	for first := true; ; first = false {
 		wait := RetryWait{Wait: max(0, g.until.Sub(g.cfg.Clock.Now())), Cause: g.cause, Status: g.status, Shared: true}
-		woken := w.woken
+		woken, passed := w.woken, w.pass != nil
 		g.mu.Unlock()
-		told := tell(wait)
+		told := true
+		if first || wait.Wait > 0 {
+			told = tell(Chunk{Retry: &wait})
+		}
+		if told && wait.Wait == 0 && !passed { // others go first
+			told = tell(Chunk{Queue: Queued})
+		}
 		var err error
 		if told {
 			err = woken.Wait(ctx)
@@ -167,8 +173,13 @@ func (g *gate) enter(ctx context.Context, tell func(RetryWait) bool) (*pass, err
 		g.mu.Lock()
 		switch {
 		case w.pass != nil && told: // also when ctx ended at that moment: the stream tells
+			p := w.pass
 			g.mu.Unlock()
-			return w.pass, nil
+			if !tell(Chunk{Queue: Sent}) {
+				p.over(nil)
+				return nil, errLeft
+			}
+			return p, nil
 		case !told || err != nil:
 			g.leave(w)
 			g.mu.Unlock()
@@ -226,6 +237,9 @@ func (g *gate) ring() {
 	defer g.mu.Unlock()
 	g.timer = nil
 	g.turn()
+	for _, w := range g.queue {
+		w.woken.Open() // they tell that they wait for others now
+	}
 }
 
 // answered notes that the server answers.

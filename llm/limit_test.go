@@ -447,3 +447,50 @@ func TestGateProperty(t *testing.T) {
 		})
 	})
 }
+
+// A request that stands in line after the wait says so, and when it goes out.
+func TestGateTellsOfTheQueue(t *testing.T) {
+	inSim(func(sim *clock.Sim) {
+		srv := &limitedServer{clk: sim, max: 1, window: time.Second, takes: 5 * time.Second, after: 10 * time.Second}
+		limiter := limiterOf(sim)
+		var mu sync.Mutex
+		told := map[string][]string{}
+		ask := func(name string) {
+			for c, err := range limiter.For("host", srv).Stream(context.Background(), llm.Request{Model: name}) {
+				word := string(c.Queue)
+				switch {
+				case err != nil:
+					word = "refused"
+				case c.Retry != nil:
+					word = "wait " + c.Retry.Wait.String()
+				case c.Text != "":
+					word = "answer"
+				}
+				if word != "" {
+					mu.Lock()
+					told[name] = append(told[name], fmt.Sprintf("%v %s", sim.Now().Sub(start), word))
+					mu.Unlock()
+				}
+			}
+		}
+		group := clock.NewGroup(sim)
+		for i, name := range []string{"first", "refused", "b", "c", "d"} {
+			group.Go(func() {
+				_ = sim.Sleep(context.Background(), time.Duration(i)*100*time.Millisecond)
+				ask(name)
+			})
+		}
+		if err := group.Wait(context.Background()); err != nil {
+			t.Error(err)
+		}
+		want := map[string][]string{
+			"first": {"5s answer"}, "refused": {"100ms refused"},
+			"b": {"200ms wait 9.9s", "10.1s sent", "15.1s answer"},
+			"c": {"300ms wait 9.8s", "10.1s queued", "15.1s sent", "20.1s answer"},
+			"d": {"400ms wait 9.7s", "10.1s queued", "15.1s sent", "15.1s refused"},
+		}
+		if d := cmp.Diff(want, told); d != "" {
+			t.Error(d)
+		}
+	})
+}

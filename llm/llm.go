@@ -125,6 +125,8 @@ type Chunk struct {
 	CallDelta *CallDelta
 	// Retry tells that the client waits before it tries again. What was yielded before it is void.
 	Retry *RetryWait
+	// Queue tells where a request is that waits with others, for the screen only.
+	Queue QueuePlace
 	// Done is the last chunk of every reply that ended properly. A stream that ends without Done and without an error
 	// is a fault of the Client.
 	Done *Done
@@ -175,6 +177,16 @@ type RetryWait struct {
 	// this one failed anew.
 	Shared bool
 }
+
+// QueuePlace is where a request is whose wait with others was told.
+type QueuePlace string
+
+const (
+	// Queued is a request that may go out, but for others that came before it.
+	Queued QueuePlace = "queued"
+	// Sent is one that goes out now.
+	Sent QueuePlace = "sent"
+)
 
 // Client talks to one endpoint.
 type Client interface {

@@ -72,6 +72,10 @@ func (r *run) consume(req llm.Request) *stream {
 			r.retrying(st, *chunk.Retry)
 			continue
 		}
+		if chunk.Queue != "" {
+			r.tell(trace.DeltaData{Kind: string(chunk.Queue)})
+			continue
+		}
 		if r.state == StateRetryingModel {
 			if err := r.advance(InModelAgain); err != nil {
 				st.err = err

@@ -370,7 +370,7 @@ func (m Meter) Used() int { return m.System + m.Memory + m.Window }
 
 // DeltaData is a piece of something that streams.
 type DeltaData struct {
-	Kind string `json:"kind"`         // text reasoning tool_output summary call; alive: a byte came that is no part of a reply
+	Kind string `json:"kind"`         // text reasoning tool_output summary call; alive: a byte came that is no part of a reply; queued sent: after a wait with others
 	ID   string `json:"id,omitempty"` // the tool call's row for tool_output
 	Text string `json:"text"`
 	// Reset voids what streamed before in this step (a retried stream).

@@ -92,6 +92,12 @@ func (r *runState) retryTexts(s line.Style, now time.Time) []string {
 	case out < 0:
 		short = seconds(s.Theme.Lang(), -out)
 		when = s.T("again in %s", short)
+	case r.retry.queued && out >= noticed:
+		when = s.T("queued %s", passed(s.Theme.Lang(), out))
+		short = when
+	case r.retry.queued:
+		when = s.T("queued")
+		short = when
 	case out >= noticed:
 		when = s.T("waiting %s", passed(s.Theme.Lang(), out))
 		short = when

@@ -3,6 +3,7 @@ package ui
 import (
 	"time"
 
+	"vitrine/llm"
 	"vitrine/runtime"
 	"vitrine/trace"
 	"vitrine/ui/line"
@@ -25,6 +26,7 @@ type runState struct {
 	streamed  int // bytes of this step's stream, for an estimate until the count is reported
 	tool      string
 	heard     time.Time       // when the model was asked, or the last byte of its reply came; zero: not known
+	alive     time.Time       // when the server last sent something that is no part of a reply
 	budget    *runtime.Budget // its own; nil: not known
 	before    time.Duration   // what it had taken when it began, here: another process, or this one before the page was read again
 	began     time.Time
@@ -40,8 +42,9 @@ type runState struct {
 
 // retryState is one wait before another attempt.
 type retryState struct {
-	data  trace.RetryData
-	until time.Time
+	data   trace.RetryData
+	until  time.Time // or when it went out
+	queued bool      // others go first
 }
 
 // bytesPerToken is a rough measure for a count that moves while text streams; the report replaces it.
@@ -124,7 +127,17 @@ func (r *runState) delta(d trace.DeltaData, at time.Time) {
 		r.retry = nil
 		return
 	case "alive":
-		r.retry, r.heard = nil, at
+		r.retry, r.alive = nil, at
+		return
+	case string(llm.Queued):
+		if r.retry != nil {
+			r.retry.queued = true
+		}
+		return
+	case string(llm.Sent):
+		if r.retry != nil {
+			r.retry.queued, r.retry.until = false, at
+		}
 		return
 	}
 	if d.Reset {
@@ -283,7 +296,15 @@ func (r *runState) word(l words.Lang, now time.Time) string {
 		return l.T("preparing")
 	case runtime.StateWaitingModel:
 		since, silent := r.silence(now)
+		dead := now.Sub(r.alive) // since the server last sent anything
+		kept := r.alive.After(r.heard)
 		switch {
+		case silent && kept && dead >= noticed:
+			return l.T("no data for %s", passed(l, dead))
+		case silent && kept && r.streaming:
+			return l.T("alive, no text %s", passed(l, since))
+		case silent && kept:
+			return l.T("alive, waiting %s", passed(l, since))
 		case silent && r.streaming:
 			return l.T("no data for %s", passed(l, since))
 		case silent:

@@ -50,8 +50,33 @@ func TestTheStatusLineTellsOfWaits(t *testing.T) {
 				d.tell(id, trace.DeltaData{Kind: "alive"})
 			}
 		}, 4 * time.Second, [3]string{"no data for 4 s   step 1 of 8", "no data for 4 s   step 1/8", "no data for 4 s"}},
-		"signs of life alone": {func(d *driver, id string) { d.pass(30 * time.Second); d.tell(id, trace.DeltaData{Kind: "alive"}) }, 12 * time.Second, [3]string{
-			"waiting 12 s   step 1 of 8", "waiting 12 s   step 1/8", "waiting 12 s   step 1/8"}},
+		"silence since a sign of life before the reply": {func(d *driver, id string) { d.pass(30 * time.Second); d.tell(id, trace.DeltaData{Kind: "alive"}) }, 12 * time.Second, [3]string{
+			"no data for 12 s   step 1 of 8", "no data for 12 s   step 1/8", "no data for 12 s"}},
+		"signs of life before the reply": {func(d *driver, id string) { d.kept(id, 11) }, time.Second, [3]string{
+			"alive, waiting 12 s   step 1 of 8", "alive, waiting 12 s   step 1/8", "alive, waiting 12 s"}},
+		"signs of life within the reply": {func(d *driver, id string) { d.f.stream(id, "so far"); d.kept(id, 15) }, time.Second, [3]string{
+			"alive, no text 15 s   step 1 of 8", "alive, no text 15 s   step 1/8", "alive, no text 15 s"}},
+		"signs of life that soon end in text": {func(d *driver, id string) { d.kept(id, 12); d.f.stream(id, "so far") }, time.Second, [3]string{
+			"streaming   step 1 of 8", "streaming   step 1/8", "streaming   step 1/8"}},
+		"queued behind others": {func(d *driver, id string) {
+			d.tell(id, all)
+			d.pass(30 * time.Second)
+			d.tell(id, trace.DeltaData{Kind: "queued"})
+		}, 12 * time.Second, [3]string{
+			"429 RATE LIMIT  queued 12 s, 1 of 3  all tabs wait  slow down, you", "429 RATE LIMIT  queued 12 s, 1 of 3  all tabs wait   ", "queued 12 s, 1/3  "}},
+		"queued, soon": {func(d *driver, id string) {
+			d.tell(id, all)
+			d.pass(30 * time.Second)
+			d.tell(id, trace.DeltaData{Kind: "queued"})
+		}, time.Second, [3]string{
+			"429 RATE LIMIT  queued, 1 of 3  all tabs wait  slow down, you", "429 RATE LIMIT  queued, 1 of 3  all tabs wait   ", "queued, 1/3  "}},
+		"sent after the queue": {func(d *driver, id string) {
+			d.tell(id, all)
+			d.pass(30 * time.Second)
+			d.tell(id, trace.DeltaData{Kind: "queued"})
+			d.pass(20 * time.Second)
+			d.tell(id, trace.DeltaData{Kind: "sent"})
+		}, 12 * time.Second, [3]string{"429 RATE LIMIT  waiting 12 s, 1 of 3  all tabs wait  slow down, you", "429 RATE LIMIT  waiting 12 s, 1 of 3  all tabs wait   ", "waiting 12 s, 1/3  "}},
 		"silence of a call": {func(d *driver, id string) { d.tell(id, trace.DeltaData{Kind: "call", ID: "todo", Text: "{"}) }, 75 * time.Second, [3]string{
 			"no data for 1 m 15 s   step 1 of 8", "no data for 1 m 15 s   step 1/8", "no data for 1 m 15 s"}},
 		"silence of a thought": {func(d *driver, id string) { d.tell(id, trace.DeltaData{Kind: "reasoning", Text: "hm"}) }, 3 * time.Second, [3]string{
@@ -80,6 +105,44 @@ func TestTheStatusLineTellsOfWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// kept tells of a sign of life each second for so many.
+func (d *driver) kept(id string, seconds int) {
+	for range seconds {
+		d.pass(950 * time.Millisecond) // and what telling takes
+		d.tell(id, trace.DeltaData{Kind: "alive"})
+	}
+}
+
+// After a shared wait one request goes out and the others stand in line: each tab says which it is.
+func TestTabsTellWhetherTheyAreSent(t *testing.T) {
+	sim := clock.NewSim(start)
+	refuses := scripted.New(sim,
+		scripted.Fail(&llm.Error{Kind: llm.ErrRate, Status: 429, Host: "llm.example", Message: "slow down", RetryAfter: 30 * time.Second, Retryable: true}),
+		scripted.Text("here it is").When("two").Delay(20*time.Second), scripted.Text("and this").When("one").Delay(20*time.Second))
+	limited := llm.NewLimiter(llm.LimitConfig{Clock: sim}).For("llm.example", refuses)
+	p := newOver(t, sim, filepath.Join(t.TempDir(), "s.db"), llm.Retry(limited, llm.RetryConfig{Max: 2, Clock: sim}))
+	p.enter("one")
+	p.pass(4 * time.Second)
+	p.press("ctrl+x", "n")
+	p.pass(time.Second)
+	p.enter("two")
+	p.pass(35 * time.Second)
+	if s := p.status(); !strings.Contains(s, "429 RATE LIMIT  waiting ") {
+		t.Errorf("the one that is out: %q", s)
+	}
+	p.press("alt+1")
+	if s := p.status(); !strings.Contains(s, "429 RATE LIMIT  queued ") || !strings.Contains(s, ", 2 of 3") {
+		t.Errorf("the one in line: %q", s)
+	}
+	p.pass(20 * time.Second)
+	if s := p.status(); !strings.Contains(s, "429 RATE LIMIT  waiting ") {
+		t.Errorf("its turn has come: %q", s)
+	}
+	p.pass(20 * time.Second)
+	p.sees("and this", "✓ done")
+	p.leave()
 }
 
 // All tabs wait after a refusal of one of them: each tells of it, and Esc in one leaves the others waiting.
