@@ -25,6 +25,7 @@ func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
+// What is looked for in what servers send; immutable.
 var (
 	escapes = lazily(`(?s)\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\|\x{9b}[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]?`)
 	markup  = lazily(`(?i)^\s*<|<!doctype|<html|<body|</?(?:h[1-6]|p|div|title|center)\b`)

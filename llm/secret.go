@@ -10,9 +10,10 @@ import (
 // MinSecret is the shortest text that is taken for a secret, in bytes; shorter ones are placeholders.
 const MinSecret = 4
 
+// What secrets look like; immutable.
 var (
 	secretNames = lazily(`(?i)key|auth|token|secret|cookie|pass|pwd|cred|sig|session|code`)
-	// plainValue is a word, a number, a date or a version.
+	// plainValue is a word, a number, a date or a version; immutable.
 	plainValue = lazily(`^(?:[a-zA-Z]{1,16}|[vV]?\d{1,4}(?:[._-]\d{1,4}){0,3})$`)
 )
 
