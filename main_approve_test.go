@@ -160,7 +160,7 @@ func TestFirstLettersAnswerNothing(t *testing.T) {
 	}
 	p.Press("y")
 	p.Advance(time.Minute)
-	p.sees("❯ y", "Enter once  Esc not  or type on")
+	p.sees("❯ y", "Enter once  Esc takes it back  or type on")
 	l.has()
 	p.Press("enter")
 	p.done()

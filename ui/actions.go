@@ -161,7 +161,7 @@ func (m *Model) rename(arg string) tea.Cmd {
 	if arg != "" {
 		return m.env.set(p.id, "rename the session", runtime.Setting{Title: &arg})
 	}
-	return p.show(dialog.NewPrompt(kindRename, m.T("RENAME"), m.T("the title of this session"), p.title, m.env.dkeys), p.id)
+	return p.show(dialog.NewPrompt(kindRename, m.T("RENAME"), m.T("the title of this session"), p.title, m.env.dkeys).Does(m.T("rename##Enter does")), p.id)
 }
 
 // openSessions lists what is stored.

@@ -104,7 +104,7 @@ func (m *Model) pickedSession(p *page, r dialog.Picked) tea.Cmd {
 		if open := m.find(r.ID); open != nil {
 			title = open.title
 		}
-		return p.show(dialog.NewPrompt(kindRename, m.T("RENAME"), m.T("the title of %s", r.ID), title, m.env.dkeys), r.ID)
+		return p.show(dialog.NewPrompt(kindRename, m.T("RENAME"), m.T("the title of %s", r.ID), title, m.env.dkeys).Does(m.T("rename##Enter does")), r.ID)
 	case dialog.ActDelete:
 		if m.find(r.ID) != nil {
 			return p.tell(theme.Text, p.T("the session is open in a tab; close that first"))

@@ -108,7 +108,7 @@ func (p *page) approveKey(k tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(k, keys.Edit):
 		return p.editCall(d)
 	case key.Matches(k, keys.No):
-		return p.show(dialog.NewPrompt(kindDeny, p.T("DENY"), p.T("why, for the model; may be empty"), p.approve.drafts[draftOf(kindDeny, d.ID)], p.env.dkeys), d.ID)
+		return p.show(dialog.NewPrompt(kindDeny, p.T("DENY"), p.T("why, for the model; may be empty"), p.approve.drafts[draftOf(kindDeny, d.ID)], p.env.dkeys).Does(p.T("deny##Enter does")), d.ID)
 	case key.Matches(k, keys.Whole):
 		return p.show(dialog.NewText(kindApprove, p.T("APPROVE")+"  "+d.Tool, approvalText(p.env.opts.Lang, d), p.env.dkeys), "")
 	}

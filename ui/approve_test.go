@@ -159,7 +159,7 @@ func TestMessageInsteadOfAnswer(t *testing.T) {
 		t.Error(d)
 	}
 	p.enter("/tools")
-	p.sees("TOOLS", "shell", "side_effect", "auto", "own")
+	p.sees("TOOLS", "shell", "cannot be taken back", "auto", "own")
 	p.press("enter")
 	p.short()
 	p.sees("ask")

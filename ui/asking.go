@@ -165,7 +165,7 @@ func (p *page) keyRows(lead string) [][]line.Span {
 		rows[last] = append(rows[last], item...)
 	}
 	if sure { // the same rows, so that nothing shifts
-		rows[0] = []line.Span{line.Bold(theme.Accent, " Enter"), line.Say(theme.Strong, " "+s.T(chosen.label)), line.Say(theme.Text, gap+s.T("Esc not")+gap+s.T("or type on"))}
+		rows[0] = []line.Span{line.Bold(theme.Accent, " Enter"), line.Say(theme.Strong, " "+s.T(chosen.label)), line.Say(theme.Text, gap+s.T("Esc takes it back")+gap+s.T("or type on"))}
 		for i := range rows[1:] {
 			rows[i+1] = []line.Span{line.Say(theme.Text, " ")}
 		}

@@ -179,7 +179,7 @@ func (p *page) chooseUntil(msg untilMsg) tea.Cmd {
 		}
 	}
 	if len(p.debug.names) == 0 {
-		return p.show(dialog.NewPrompt(kindUntil, p.T("RUN UNTIL"), p.T("the next call of this tool"), "", p.env.dkeys), p.id)
+		return p.show(dialog.NewPrompt(kindUntil, p.T("RUN UNTIL"), p.T("the next call of this tool"), "", p.env.dkeys).Does(p.T("run##Enter does")), p.id)
 	}
 	items := make([]dialog.Item, 0, len(p.debug.names))
 	for _, name := range p.debug.names {

@@ -260,7 +260,7 @@ func (p *page) fileRows(add addRow) {
 		mark, role, right := " ", theme.Text, ""
 		if i == a.pick {
 			mark, role = s.Theme.Glyphs.Here, theme.Strong
-			right = s.T("%s take it", p.env.keys.Send.Help().Key) + "   " + s.T("%s not", p.env.keys.Escape.Help().Key) + " "
+			right = s.T("%s insert", p.env.keys.Send.Help().Key) + "   " + s.T("%s close", p.env.keys.Escape.Help().Key) + " "
 			if len(a.matches) > most {
 				right = s.T("%d of %d", i+1, len(a.matches)) + "   " + right
 			}

@@ -88,7 +88,7 @@ func TestAMessageWithFiles(t *testing.T) {
 	d := newDriver(t, 100, 30, withFiles(someFiles()))
 	d.typed("compare @nts")
 	d.short()
-	d.sees("@notes.txt", "Enter take it   Esc not")
+	d.sees("@notes.txt", "Enter insert   Esc close")
 	d.press("enter")
 	d.typed("and @笔")
 	d.short()

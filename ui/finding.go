@@ -66,7 +66,7 @@ func (e *env) places(id, text string, gen int) tea.Cmd {
 
 // askFind asks what to look for in the chat.
 func (p *page) askFind() tea.Cmd {
-	return p.show(dialog.NewPrompt(kindFind, p.T("FIND"), p.T("in all of this session"), p.seek.text, p.env.dkeys), "")
+	return p.show(dialog.NewPrompt(kindFind, p.T("FIND"), p.T("in all of this session"), p.seek.text, p.env.dkeys).Does(p.T("find##Enter does")), "")
 }
 
 // seekFor looks for a text, beginning at a message, or with 0 at what is seen.
@@ -252,5 +252,5 @@ func (p *page) toGoal() tea.Cmd {
 
 // askFilter asks what of the trace to show.
 func (p *page) askFilter() tea.Cmd {
-	return p.show(dialog.NewPrompt(kindFilter, p.T("FILTER"), p.T("error, tool, fold or a text"), p.columns.traced().Filter(), p.env.dkeys), "")
+	return p.show(dialog.NewPrompt(kindFilter, p.T("FILTER"), p.T("error, tool, fold or a text"), p.columns.traced().Filter(), p.env.dkeys).Does(p.T("filter##Enter does")), "")
 }

@@ -275,7 +275,7 @@ func TestSearchAllSessions(t *testing.T) {
 	d.press("ctrl+x", "g")
 	d.typed("部署 fri")
 	d.pass(seekAfter * 2)
-	d.sees("1 in 1 session\n", "✦ deploy plan", "turn 2", "remember the 部署窗口 of Friday", "you")
+	d.sees("1 in 1 session ⡇", "✦ deploy plan", "turn 2", "remember the 部署窗口 of Friday", "you")
 	if n := strings.Count(strings.Join(d.f.order, "\n"), "search"); n < 1 || n > 4 {
 		t.Errorf("%d searches for what was typed at once and read in parts", n)
 	}

@@ -197,7 +197,7 @@ func TestLetterAndEnter(t *testing.T) {
 	}
 	d := open()
 	d.press("y")
-	d.sees("Enter resume  Esc not  or type on", "Enter answers", "Esc not")
+	d.sees("Enter resume  Esc takes it back  or type on", "Enter answers", "Esc take back")
 	d.press("e")
 	d.sees("y resume", "Tab answers")
 	// The question went, or another one took its place: the letter is text, and is not sent over that one before it can be seen.

@@ -114,7 +114,7 @@ func (m *Model) escape() tea.Cmd {
 		p.files.close(p.edit.Raw())
 	case unselect:
 		p.columns.seen().Unselect()
-	case "not":
+	case "take back":
 		_, cmd := p.unchoose()
 		return cmd
 	case "back":
@@ -157,7 +157,7 @@ func (m *Model) escapeDoes() words.Text {
 	case p.columns.seen().Selecting():
 		return unselect
 	case p.answering():
-		return "not"
+		return "take back"
 	case (q == questionApprove || q == questionHeld || q == questionPause) && (p.focus == paneQuestion || atInput && p.edit.Empty()):
 		return "later"
 	case p.try >= 0 || !atInput:

@@ -4,8 +4,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime"
+	"vitrine/tools"
 	"vitrine/ui/dialog"
 	"vitrine/ui/theme"
+	"vitrine/ui/words"
 )
 
 // Here the user says what tools may do in a session.
@@ -58,15 +60,23 @@ func (p *page) listTools(msg toolsMsg) tea.Cmd {
 			role = theme.Warn
 		}
 		items = append(items, dialog.Item{ID: t.Name, Label: t.Name, Terms: t.Description, Cells: []dialog.Cell{
-			{Text: string(t.Effect), Left: true, Role: theme.Faint}, {Text: string(t.Rule), Left: true, Role: role}, {Text: own, Left: true, Role: theme.Faint},
+			{Text: p.T(effectShort(t.Effect)), Left: true, Role: theme.Faint}, {Text: string(t.Rule), Left: true, Role: role}, {Text: own, Left: true, Role: theme.Faint},
 		}})
 	}
 	if open {
 		picker.SetItems(items)
 		return nil
 	}
-	return tea.Batch(p.show(dialog.NewPicker(kindTools, p.T("TOOLS"), p.T("there are no tools"), items, false, p.env.dkeys), p.id),
-		p.tell(theme.Text, p.T("Enter: the next rule for this session, auto, ask, deny, then the configuration's")))
+	return p.show(dialog.NewPicker(kindTools, p.T("TOOLS"), p.T("there are no tools"), items, false, p.env.dkeys).
+		Hint(p.T("Enter next rule here: auto, ask, deny, as configured   Esc close")), p.id)
+}
+
+// effectShort is effectWords where there is a column for it.
+func effectShort(e tools.Effect) words.Text {
+	if e == tools.SideEffect {
+		return "cannot be taken back"
+	}
+	return effectWords(e)
 }
 
 // nextRule goes to the next rule of a tool. What the configuration forbids no session allows: there it says so, and takes a rule of

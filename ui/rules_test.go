@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,10 +33,11 @@ func TestTheRulesOfTools(t *testing.T) {
 		return p
 	}
 	p := open(start)
+	effect := regexp.MustCompile(`only reads|changes (this session|something outside)|cannot be taken back`)
 	holds := func(name string) string {
 		t.Helper()
 		for _, row := range strings.Split(p.screen(), "\n") {
-			if i := strings.Index(row, name+" "); i >= 0 && strings.Contains(row, "_") {
+			if i := strings.Index(row, name+" "); i >= 0 && effect.MatchString(row) {
 				words := slices.DeleteFunc(strings.Fields(row[i:]), func(w string) bool {
 					return !slices.Contains([]string{"auto", "ask", "deny", "own", "configuration"}, w)
 				})

@@ -364,13 +364,24 @@ func (p *page) overlay(rows []string) *tea.Cursor {
 	x := (l.w - w) / 2
 	for i, r := range p.dialog.Rows(s, w, h) {
 		if y := top + i; y < len(rows) {
-			rows[y] = before(s, rows[y], x) + r + after(s, rows[y], x+w, l.w)
+			rows[y] = edged(s, rows[y], x, r, w, l.w)
 		}
 	}
 	if cx, cy, ok := p.dialog.Cursor(); ok {
 		return caret(min(x+cx, l.w-1), top+cy)
 	}
 	return nil
+}
+
+// edged lays a row of the dialog over a row of the screen. Where there is room a rule and a blank part what stands beside it, which is
+// cut anywhere: without colours the two would read as one.
+func edged(s line.Style, under string, x int, row string, w, all int) string {
+	if x < dialogMargin || all-x-w < dialogMargin {
+		return before(s, under, x) + row + after(s, under, x+w, all)
+	}
+	blank := s.Blank(theme.OnBase, 1)
+	edge := s.Theme.Paint(theme.Rule, theme.OnRaised, false, s.Theme.Glyphs.Edge)
+	return before(s, under, x-2) + blank + edge + row + edge + blank + after(s, under, x+w+2, all)
 }
 
 // before gives the first w cells of a row, after those from a column on; half of a wide character becomes a blank.

@@ -75,7 +75,7 @@ func (a *Ask) Rows(s line.Style, w, h int) []string {
 		}
 		rows = append(rows, s.Row(bg, w, []line.Span{line.Say(theme.Accent, mark), line.Bold(theme.Accent, c.Key), line.Weight(role, i == a.at, "  "+s.Text(c.Label))}))
 	}
-	rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+s.T("Enter take it   Esc back"))}))
+	rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+s.T("Enter choose   Esc back"))}))
 	return clip(rows, h)
 }
 

@@ -197,7 +197,7 @@ func TestAsk(t *testing.T) {
 	want := ` ? CLOSE  a run is on in deploy plan
 ❯w  close the tab; the run goes on
  c  cancel it
- Enter take it   Esc back
+ Enter choose   Esc back
 `
 	if diff := cmp.Diff(want, plain(a, 80, 20)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -478,5 +478,44 @@ func TestEditor(t *testing.T) {
 	}
 	if r := e.Deny(); !r.(dialog.Left).Changed || e.Kind() != "k" {
 		t.Errorf("Ctrl+C gives %#v", r)
+	}
+}
+
+// A list that is longer than its dialog says where one is; what a row is called keeps its room, columns go before it does.
+func TestPickerSaysWhereOneIs(t *testing.T) {
+	var items []dialog.Item
+	for i := range 30 {
+		items = append(items, dialog.Item{ID: fmt.Sprint(i), Label: fmt.Sprintf("Open the tab, number %d", i),
+			Cells: []dialog.Cell{{Text: "/command"}, {Text: "Ctrl+X N"}}})
+	}
+	d := dialog.NewPicker("p", "COMMANDS", "", items, false, dialog.DefaultKeys())
+	if s := plain(d, 64, 11); !strings.Contains(s, "1-10 of 30") || !strings.Contains(s, "/command") {
+		t.Errorf("at its begin:\n%s", s)
+	}
+	for range 12 {
+		d.Key(special(tea.KeyDown))
+	}
+	if s := plain(d, 64, 11); !strings.Contains(s, "4-13 of 30") {
+		t.Errorf("further down:\n%s", s)
+	}
+	if s := plain(d, 40, 11); strings.Contains(s, "/command") || !strings.Contains(s, "Open the tab, number 12") || !strings.Contains(s, "Ctrl+X N") {
+		t.Errorf("where it is narrow:\n%s", s)
+	}
+	typed(d, "29")
+	if s := plain(d, 64, 11); !strings.Contains(s, "1 of 30") {
+		t.Errorf("filtered:\n%s", s)
+	}
+	if s := plain(d.Hint("Enter next rule   Esc close"), 64, 11); !strings.Contains(s, "Enter next rule   Esc close") {
+		t.Errorf("its hint:\n%s", s)
+	}
+}
+
+// A prompt says what Enter does with the text, and cuts neither that nor its own hint.
+func TestPromptSaysWhatEnterDoes(t *testing.T) {
+	d := dialog.NewPrompt("p", "DENY", "why, for the model; may be empty", "", dialog.DefaultKeys()).Does("deny")
+	for w, want := range map[int]string{112: "why, for the model; may be empty    Enter deny   Esc close", 48: "why, for the model; may be empty    Enter deny"} {
+		if s := plain(d, w, 10); !strings.Contains(strings.Join(strings.Fields(s), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("%d columns:\n%s", w, s)
+		}
 	}
 }

@@ -164,9 +164,9 @@ func (e *Editor) Rows(s line.Style, w, h int) []string {
 	}
 	keys := ""
 	for _, t := range []words.Text{
-		"Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc back, the text is kept",
-		"Enter take it   Ctrl+J new line   Ctrl+G $EDITOR   Esc keeps it",
-		"Enter take   Ctrl+J line   Esc keep",
+		"Enter use it   Ctrl+J new line   Ctrl+G $EDITOR   Esc back, the text is kept",
+		"Enter use it   Ctrl+J new line   Ctrl+G $EDITOR   Esc keeps it",
+		"Enter use   Ctrl+J line   Esc keep",
 	} {
 		if keys = " " + s.T(t); s.Metrics.Width(keys) <= w {
 			break

@@ -70,6 +70,7 @@ func (f *field) draw(s line.Style, x, y, w int) line.Span {
 type Prompt struct {
 	kind        Kind
 	title, hint string
+	does        string // what Enter does
 	keys        Keys
 	field       field
 	first       string // the text that it was opened with
@@ -79,6 +80,12 @@ type Prompt struct {
 func NewPrompt(kind Kind, title, hint, text string, keys Keys) *Prompt {
 	f := newField(keys.Edit, text)
 	return &Prompt{kind: kind, title: title, hint: hint, keys: keys, field: f, first: f.edit.Text()}
+}
+
+// Does names what Enter does.
+func (p *Prompt) Does(word string) *Prompt {
+	p.does = word
+	return p
 }
 
 // Key handles a key.
@@ -100,15 +107,23 @@ func (p *Prompt) Paste(text string) { p.field.edit.Insert(paint.CleanLine(text))
 func (p *Prompt) Wheel(int) {}
 
 // Size is two rows.
-func (p *Prompt) Size(_ line.Style, maxW, maxH int) (int, int) { return min(56, maxW), min(2, maxH) }
+func (p *Prompt) Size(_ line.Style, maxW, maxH int) (int, int) { return min(64, maxW), min(2, maxH) }
 
 // Rows draws title and field, and what the keys do.
 func (p *Prompt) Rows(s line.Style, w, h int) []string {
 	head := " " + p.title + "  "
 	at := s.Metrics.Width(head)
+	does := p.does
+	if does == "" {
+		does = s.T("ok##Enter does")
+	}
+	keys := s.T("Enter %s   Esc close", does) + " "
+	if s.Metrics.Width(" "+p.hint+"  "+keys) > w { // the status line has Esc
+		keys = s.T("Enter %s", does) + " "
+	}
 	rows := []string{
 		s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-1)}),
-		s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+p.hint)}, line.Say(theme.Faint, s.T("Enter take it   Esc close")+" ")),
+		s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+p.hint)}, line.Say(theme.Faint, keys)),
 	}
 	return clip(rows, h)
 }

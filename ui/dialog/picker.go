@@ -44,6 +44,7 @@ type Picker struct {
 	page    int // rows of the list drawn last
 	manage  bool
 	ranked  bool
+	hint    string // of the last row
 	field   field
 }
 
@@ -58,6 +59,12 @@ func NewPicker(kind Kind, title, empty string, items []Item, manage bool, keys K
 // with words that begin like those of the filter, then the rest. Otherwise items keep their order.
 func (p *Picker) Ranked() *Picker {
 	p.ranked = true
+	return p
+}
+
+// Hint says in a last row what Enter does, where that is not plain.
+func (p *Picker) Hint(text string) *Picker {
+	p.hint = text
 	return p
 }
 
@@ -183,7 +190,7 @@ func (p *Picker) Wheel(lines int) { p.step(lines) }
 // Size is a row for each item and one for the title.
 func (p *Picker) Size(_ line.Style, maxW, maxH int) (w, h int) {
 	h = max(len(p.items), 1) + 1
-	if p.manage {
+	if p.manage || p.hint != "" {
 		h++
 	}
 	return min(64, maxW), min(h, maxH)
@@ -193,19 +200,22 @@ func (p *Picker) Size(_ line.Style, maxW, maxH int) (w, h int) {
 func (p *Picker) Rows(s line.Style, w, h int) []string {
 	head := " " + p.title + "  "
 	at := s.Metrics.Width(head)
-	count := s.T("%d of %d", len(p.shown), len(p.items)) + " "
-	rows := []string{s.Row(theme.OnRaised, w,
-		[]line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-s.Metrics.Width(count)-1)}, line.Say(theme.Faint, count))}
 	list := h - 1
-	hinted := p.manage && (h > 3 || len(p.items) <= h-2)
+	hinted := (p.manage || p.hint != "") && (h > 3 || len(p.items) <= h-2)
 	if hinted {
 		list--
 	}
 	p.page = max(list, 1)
 	p.top = min(max(p.top, p.at-p.page+1), p.at)
-	widths := p.widths(s)
+	count := s.T("%d of %d", len(p.shown), len(p.items)) + " "
+	if len(p.shown) > p.page { // there is more than what is seen
+		count = s.T("%d-%d of %d", p.top+1, min(p.top+p.page, len(p.shown)), len(p.shown)) + " "
+	}
+	rows := []string{s.Row(theme.OnRaised, w,
+		[]line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-s.Metrics.Width(count)-1)}, line.Say(theme.Faint, count))}
+	widths, longest := p.widths(s), p.longest(s)
 	for i := p.top; i < min(p.top+list, len(p.shown)); i++ {
-		rows = append(rows, p.item(s, p.items[p.shown[i]], i == p.at, widths, w))
+		rows = append(rows, p.item(s, p.items[p.shown[i]], i == p.at, widths, longest, w))
 	}
 	if len(p.shown) == 0 && list > 0 {
 		text := p.empty
@@ -218,8 +228,11 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 		rows = append(rows, s.Blank(theme.OnRaised, w))
 	}
 	if hinted {
-		hint := " " + s.T("Ctrl+R rename   Ctrl+T star   Ctrl+F search   Ctrl+D delete")
-		if s.Metrics.Width(hint) > w {
+		hint := " " + p.hint
+		if p.hint == "" {
+			hint = " " + s.T("Ctrl+R rename   Ctrl+T star   Ctrl+F search   Ctrl+D delete")
+		}
+		if p.hint == "" && s.Metrics.Width(hint) > w {
 			hint = " " + s.T("Ctrl+R name Ctrl+T star Ctrl+F search")
 		}
 		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, hint)}))
@@ -241,7 +254,16 @@ func (p *Picker) widths(s line.Style) []int {
 	return widths
 }
 
-func (p *Picker) item(s line.Style, it Item, here bool, widths []int, w int) string {
+// longest is the width of the longest label over all items.
+func (p *Picker) longest(s line.Style) int {
+	n := 0
+	for _, it := range p.items {
+		n = max(n, s.Metrics.Width(s.Text(it.Label)))
+	}
+	return n
+}
+
+func (p *Picker) item(s line.Style, it Item, here bool, widths []int, longest, w int) string {
 	bg, mark, role := theme.OnRaised, " ", theme.Text
 	if here {
 		bg, mark, role = theme.OnRow, s.Theme.Glyphs.Here, theme.Strong
@@ -260,8 +282,8 @@ func (p *Picker) item(s line.Style, it Item, here bool, widths []int, w int) str
 		right = append(right, line.Say(c.Role, "  "+text))
 	}
 	right = append(right, line.Say(theme.Text, " "))
-	// Columns go, from the left, where the label would have no room.
-	for len(right) > 1 && w-s.Width(right...) < min(12, w/2) {
+	// Columns go, from the left, where the label would have no room: what a row is called is more than what is told of it.
+	for len(right) > 1 && w-1-s.Width(right...) < min(24, w/2, longest) {
 		right = right[1:]
 	}
 	return s.Row(bg, w, []line.Span{line.Say(theme.Accent, mark), line.Weight(role, here, s.Text(it.Label))}, right...)

@@ -27,8 +27,8 @@ func inputTable() map[Text]string {
 		"command##keys": "命令",
 
 		"the folder's files cannot be listed: %s": "无法列出文件夹中的文件：%s",
-		"%s take it":                  "%s 选用",
-		"%s not":                      "%s 不用",
+		"%s insert":                   "%s 选用",
+		"%s close":                    "%s 关闭",
 		"%d more files":               "还有 %d 个文件",
 		"not attached: too large, %s": "未附上：太大，%s",
 		"not attached: %s":            "未附上：%s",
