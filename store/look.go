@@ -22,6 +22,7 @@ const (
 type looks struct {
 	mu   sync.Mutex // around memory only
 	list []*lookout
+	most int // in place of mostLooked; 0: that
 }
 
 // lookout is what one search has looked at.
@@ -31,11 +32,13 @@ type lookout struct {
 	found int
 }
 
-// lookedPart are the messages of a session from behind low up to high, and the keys of those that were found.
+// lookedPart are the messages of a session from behind low up to high, and from behind at up to next, of those that were said since; at
+// is 0 when those are not begun. Keys are those that were found.
 type lookedPart struct {
 	id        string
 	created   int64
 	low, high int64
+	at, next  int64
 	keys      []int64
 }
 
@@ -65,6 +68,7 @@ type beyond struct {
 	keys   map[int64][]int64 // by the session's number, ascending
 	low    int64             // of the last session: all above was looked at
 	unread int64
+	full   bool // no more can be remembered: the rest is to be read
 }
 
 // look looks at what the sessions have past the index, as long as patience goes.
@@ -75,9 +79,17 @@ func (s *Store) look(ctx context.Context, q runtime.Search, query find.Query, se
 	}
 	o := s.looks.take(q.User + "\x00" + sessionID + "\x00" + q.Text)
 	defer s.looks.put(o)
+	most := mostLooked
+	if s.looks.most > 0 {
+		most = s.looks.most
+	}
 	start, some := s.cfg.Clock.Now(), false
 	goOn := func() bool {
-		if o.found >= mostLooked || some && s.cfg.Clock.Now().Sub(start) > q.Patience {
+		if o.found >= most {
+			out.full = true
+			return false
+		}
+		if some && s.cfg.Clock.Now().Sub(start) > q.Patience {
 			return false
 		}
 		some = true
@@ -89,24 +101,29 @@ func (s *Store) look(ctx context.Context, q runtime.Search, query find.Query, se
 			p = &lookedPart{id: b.id, created: b.created, low: b.last, high: b.last}
 			o.parts[b.num] = p
 		}
-		for at := b.last; at > p.high; { // what was said since
-			if !goOn() {
-				break
+		if p.at == 0 && b.upto > p.high { // it was read meanwhile
+			p.low, p.high = b.upto, b.upto
+		}
+		for p.high < b.last && goOn() { // what was said since
+			if p.at == 0 {
+				p.at, p.next = b.last, b.last
 			}
-			if at, err = s.lookSome(ctx, query, o, p, b.num, p.high, at); err != nil {
+			if p.at, err = s.lookSome(ctx, query, o, p, b.num, p.high, p.at); err != nil {
 				return out, reading("messages", b.id, err)
 			}
-			if at <= p.high {
-				p.high = b.last
+			if p.at <= p.high {
+				p.high, p.at, p.next = p.next, 0, 0
 			}
 		}
-		for p.low > b.upto && goOn() {
+		for p.high == b.last && p.low > b.upto && goOn() {
 			if p.low, err = s.lookSome(ctx, query, o, p, b.num, b.upto, p.low); err != nil {
 				return out, reading("messages", b.id, err)
 			}
 		}
-		out.unread += max(p.low-b.upto, 0) + b.last - p.high
-		out.low = p.low
+		out.unread += max(p.low-b.upto, 0) + b.last - p.high - (p.next - p.at)
+		if out.low = p.low; p.high < b.last {
+			out.low = b.last
+		}
 		slices.Sort(p.keys)
 		p.keys = slices.Compact(p.keys)
 		i, _ := slices.BinarySearch(p.keys, keyOf(b.num, b.upto)+1)

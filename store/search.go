@@ -59,13 +59,29 @@ func scanBehind(from row) (behind, error) {
 const behindQuery = `SELECT s.id, s.num, s.created_at, coalesce(w.upto, 0), s.next_n - 1 FROM sessions s LEFT JOIN searched w ON w.num = s.num
 	WHERE s.user_id = ? AND (? = '' OR s.id = ?) AND s.next_n - 1 > coalesce(w.upto, 0) ORDER BY s.updated_at DESC`
 
-// read adds the words of what was said since the last search, of one session or of all, until patience ends, and gives the sessions of
-// which something is left.
-func (s *Store) read(ctx context.Context, q runtime.Search, sessionID string) (left []behind, err error) {
-	sessions, err := all(ctx, s, scanBehind, behindQuery, q.User, sessionID, sessionID)
-	if err != nil {
-		return nil, err
+// fewMissing is how many messages are read rather than looked at first.
+const fewMissing = 4 * readRows
+
+// upToDate brings the index up to date as far as patience goes, and looks at what it has not: first, when that is much. It gives the
+// sessions of which something is not in the index.
+func (s *Store) upToDate(ctx context.Context, q runtime.Search, query find.Query, sessionID string) (left []behind, past beyond, err error) {
+	if left, err = all(ctx, s, scanBehind, behindQuery, q.User, sessionID, sessionID); err != nil {
+		return nil, past, err
 	}
+	if q.Patience > 0 && missing(left) > fewMissing {
+		if past, err = s.look(ctx, q, query, sessionID, left); err != nil || past.unread > 0 && !past.full {
+			return left, past, err
+		}
+	}
+	if left, err = s.read(ctx, q, left); err != nil {
+		return nil, past, err
+	}
+	past, err = s.look(ctx, q, query, sessionID, left)
+	return left, past, err
+}
+
+// read adds the words of what was said since the last search until patience ends, and gives the sessions of which something is left.
+func (s *Store) read(ctx context.Context, q runtime.Search, sessions []behind) (left []behind, err error) {
 	start, some := s.cfg.Clock.Now(), false
 	for _, b := range sessions {
 		for b.upto < b.last {
@@ -212,11 +228,7 @@ func (s *Store) Search(ctx context.Context, q runtime.Search) (out runtime.Found
 	if query.Empty() {
 		return out, nil
 	}
-	left, err := s.read(ctx, q, "")
-	if err != nil {
-		return out, fmt.Errorf("search: %w", err)
-	}
-	past, err := s.look(ctx, q, query, "", left)
+	left, past, err := s.upToDate(ctx, q, query, "")
 	if err != nil {
 		return out, fmt.Errorf("search: %w", err)
 	}
@@ -340,11 +352,7 @@ func (s *Store) Places(ctx context.Context, q runtime.Search, sessionID string) 
 	if err = s.row(ctx, "SELECT num FROM sessions WHERE id = ? AND user_id = ?", []any{sessionID, q.User}, &num); err != nil {
 		return out, reading("place", sessionID, err)
 	}
-	left, err := s.read(ctx, q, sessionID)
-	if err != nil {
-		return out, fmt.Errorf("search session %s: %w", sessionID, err)
-	}
-	past, err := s.look(ctx, q, query, sessionID, left)
+	left, past, err := s.upToDate(ctx, q, query, sessionID)
 	if err != nil {
 		return out, fmt.Errorf("search session %s: %w", sessionID, err)
 	}

@@ -85,7 +85,10 @@ func BenchmarkSearch(b *testing.B) {
 				start := time.Now()
 				for {
 					at := time.Now()
-					left, err := r.read(b.Context(), runtime.Search{User: "ann", Patience: 1}, "")
+					left, err := all(b.Context(), r.Store, scanBehind, behindQuery, "ann", "", "")
+					if err == nil {
+						left, err = r.read(b.Context(), runtime.Search{User: "ann", Patience: 1}, left)
+					}
 					if err != nil {
 						b.Fatal(err)
 					}
