@@ -41,6 +41,7 @@ func render(ctx context.Context, path, name string, files Files, look Look) (mad
 		return nil, err
 	}
 	defer src.close()
+	look.Missing = once(look.Missing)
 	for _, kind := range []struct {
 		path  string
 		write func(context.Context, *source, io.Writer, Look, func(float64)) error
@@ -61,6 +62,20 @@ func render(ctx context.Context, path, name string, files Files, look Look) (mad
 		}
 	}
 	return made, nil
+}
+
+// once tells a list only once, though several files lack the same characters.
+func once(tell func(string)) func(string) {
+	if tell == nil {
+		return nil
+	}
+	told := map[string]bool{}
+	return func(characters string) {
+		if !told[characters] {
+			told[characters] = true
+			tell(characters)
+		}
+	}
 }
 
 // explain adds the cast's name to what is wrong in it.

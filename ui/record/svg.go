@@ -2,7 +2,9 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"html"
@@ -14,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // maxSVG bounds an SVG, in bytes: its rows are in memory until the last is known.
@@ -22,6 +26,10 @@ const maxSVG = 64 << 20
 // writeSVG makes a film strip: each row of the screen is a strip of all that it showed, which a style moves by whole rows. What a
 // row shows more than once, here or in another row, is in the file once.
 func writeSVG(ctx context.Context, src *source, w io.Writer, look Look, progress func(float64)) error {
+	fonts, err := newFonts()
+	if err != nil {
+		return err
+	}
 	p := &painter{theme: look.Theme.filled(), frame: !look.NoFrame}
 	if _, err := p.survey(ctx, src, look, func(done float64) { progress(done * 0.3) }); err != nil {
 		return err
@@ -30,7 +38,7 @@ func writeSVG(ctx context.Context, src *source, w io.Writer, look Look, progress
 	if err != nil {
 		return err
 	}
-	s := &svg{paint: p, defs: map[string]int{}, shaped: map[rune]bool{}, strips: make([][]step, p.h), classes: map[pen]string{}}
+	s := &svg{paint: p, fonts: fonts, looks: map[glyph]drawing{}, defs: map[string]int{}, shaped: map[string]bool{}, strips: make([][]step, p.h), classes: map[pen]string{}}
 	grids := &gridder{theme: p.theme, w: p.w, h: p.h}
 	last := time.Duration(0)
 	end, err := f.pictures(ctx, func(at time.Duration) error {
@@ -39,6 +47,9 @@ func writeSVG(ctx context.Context, src *source, w io.Writer, look Look, progress
 	})
 	if err != nil {
 		return err
+	}
+	if list := fonts.lacking(); list != "" && look.Missing != nil && s.err == nil {
+		look.Missing(list)
 	}
 	return s.write(w, max(end, last)+max(look.hold(), frameTime))
 }
@@ -55,9 +66,13 @@ type svg struct {
 	defs    map[string]int // a row as it is written: its number
 	rows    []string       // the same, in order
 	strips  [][]step       // of each row of the screen
-	shaped  map[rune]bool  // shapes that are defined
-	glyphs  []string       // the same, as they are written, in order
-	classes map[pen]string // of texts
+	fonts   *fonts
+	looks   map[glyph]drawing
+	faces   [4]map[rune]webGlyph // what is in the fonts: regular, bold, italic, both
+	err     error                // of a font
+	shaped  map[string]bool      // shapes that are defined
+	glyphs  []string             // the same, as they are written, in order
+	classes map[pen]string       // of texts
 	order   []pen
 	size    int
 	last    grid
@@ -96,14 +111,14 @@ func (s *svg) row(cells []cell) string {
 			fmt.Fprintf(&b, `<rect x="%d" width="%d" height="%d" fill="%s"/>`, from*cellW, (to-from)*cellW, cellH, hex(bg))
 		}
 	})
-	runs(cells, func(a, c cell) bool { return a.fg == c.fg && drawnShape(a) == drawnShape(c) }, func(from, to int) {
-		if drawnShape(cells[from]) {
+	runs(cells, func(a, c cell) bool { return a.fg == c.fg && s.drawn(a) == s.drawn(c) }, func(from, to int) {
+		if s.drawn(cells[from]) {
 			s.shapes(&b, cells[from:to], from)
 		}
 	})
 	for from := 0; from < len(cells); {
-		to := textEnd(cells, from)
-		if letters(cells[from]) {
+		to := s.textEnd(cells, from)
+		if s.letters(cells[from]) {
 			s.text(&b, cells[from:to], from)
 		}
 		from = to
@@ -125,17 +140,17 @@ func runs(cells []cell, same func(a, b cell) bool, f func(from, to int)) {
 }
 
 // textEnd is where the run of texts of one look ends that begins at from. One blank between two words is a part of it.
-func textEnd(cells []cell, from int) int {
+func (s *svg) textEnd(cells []cell, from int) int {
 	first, to := cells[from], from+1
-	if !letters(first) {
+	if !s.letters(first) {
 		return to
 	}
 	for to < len(cells) {
 		c := cells[to]
 		switch {
 		case c.width == 0:
-		case letters(c) && c.pen == first.pen && plainText(c.text) && plainText(first.text) && c.width == first.width:
-		case c.text == " " && c.bg == first.bg && !c.under && !c.gone && to+1 < len(cells) && letters(cells[to+1]) && cells[to+1].pen == first.pen && first.width == 1 &&
+		case s.letters(c) && c.pen == first.pen && plainText(c.text) && plainText(first.text) && c.width == first.width:
+		case c.text == " " && c.bg == first.bg && !c.under && !c.gone && to+1 < len(cells) && s.letters(cells[to+1]) && cells[to+1].pen == first.pen && first.width == 1 &&
 			cells[to+1].width == 1 && plainText(first.text) && plainText(cells[to+1].text):
 		default:
 			return to
@@ -145,24 +160,81 @@ func textEnd(cells []cell, from int) int {
 	return to
 }
 
-// letters says that a cell shows a text of a font.
-func letters(c cell) bool { return c.width > 0 && c.text != " " && !drawnShape(c) }
+// drawing is how a character gets into the file: by one of the fonts that are put into it, as a shape, or, blank, not at all.
+type drawing struct {
+	letter rune
+	shape  string // its name
+	left   float64
+}
 
-// drawnShape says that a cell is drawn by code.
-func drawnShape(c cell) bool {
-	r, ok := single(c.text)
-	if ok {
-		_, ok = shapeOf(r)
+// letters says that a cell shows a text of a font.
+func (s *svg) letters(c cell) bool { return c.width > 0 && s.look(c).letter != 0 }
+
+// drawn says that a cell shows a shape.
+func (s *svg) drawn(c cell) bool { return c.width > 0 && s.look(c).shape != "" }
+
+// look finds out how a cell is drawn: as in a GIF, on every machine. Fonts of the viewer have no say.
+func (s *svg) look(c cell) drawing {
+	g := glyph{text: c.text, width: c.width, bold: c.bold, italic: c.italic}
+	if g.text == " " || g.width == 0 {
+		return drawing{}
 	}
-	return ok
+	l, ok := s.looks[g]
+	if !ok {
+		l = s.find(g)
+		s.looks[g] = l
+	}
+	return l
+}
+
+func (s *svg) find(g glyph) drawing {
+	if r, ok := single(g.text); ok {
+		if sh, ok := shapeOf(r); ok {
+			if r == blankBraille {
+				return drawing{}
+			}
+			return drawing{shape: s.define("c"+strconv.FormatInt(int64(r), 36), sh), left: middle(int(g.width))}
+		}
+	}
+	runes := []rune(norm.NFC.String(g.text))
+	if !s.fonts.drawable(runes) && !s.fonts.drawable([]rune(norm.NFD.String(g.text))) {
+		s.fonts.missing[g.text] = true
+		return drawing{shape: s.define("p"+strconv.Itoa(int(g.width)), placeholder(int(g.width)))}
+	}
+	o, err := s.fonts.outlines(g)
+	if s.err = cmp.Or(s.err, err); err != nil || len(o) == 0 {
+		return drawing{}
+	}
+	style := 0
+	if g.bold {
+		style++
+	}
+	if g.italic {
+		style += 2
+	}
+	if r, ok := single(g.text); ok || len(runes) == 1 {
+		if !ok {
+			r = runes[0]
+		}
+		if s.faces[style] == nil {
+			s.faces[style] = map[rune]webGlyph{}
+		}
+		if was, ok := s.faces[style][r]; !ok || was.width == g.width {
+			s.faces[style][r] = webGlyph{o, g.width}
+			return drawing{letter: r}
+		}
+	}
+	name := "k" + strconv.Itoa(len(s.looks)) // a letter with marks
+	s.glyphs = append(s.glyphs, fmt.Sprintf(`<path id="%s" d="%s"/>`, name, o.path()))
+	return drawing{shape: name}
 }
 
 // shapes draws the shapes of a run; each is defined once.
 func (s *svg) shapes(b *strings.Builder, cells []cell, x int) {
 	fmt.Fprintf(b, `<g fill="%s">`, hex(cells[0].fg))
 	for i, c := range cells {
-		if r, _ := utf8.DecodeRuneInString(c.text); c.width > 0 && r != blankBraille {
-			fmt.Fprintf(b, `<use href="#%s" x="%s"/>`, s.shape(r), number(float64((x+i)*cellW)+middle(int(c.width))))
+		if l := s.look(c); l.shape != "" {
+			fmt.Fprintf(b, `<use href="#%s" x="%s"/>`, l.shape, number(float64((x+i)*cellW)+l.left))
 		}
 	}
 	b.WriteString("</g>")
@@ -171,14 +243,12 @@ func (s *svg) shapes(b *strings.Builder, cells []cell, x int) {
 // blankBraille is a character that shows nothing.
 const blankBraille = '\u2800'
 
-// shape gives the name of a shape's definition.
-func (s *svg) shape(r rune) string {
-	name := "c" + strconv.FormatInt(int64(r), 36)
-	if s.shaped[r] {
+// define writes a shape once; it gives its name.
+func (s *svg) define(name string, sh shape) string {
+	if s.shaped[name] {
 		return name
 	}
-	s.shaped[r] = true
-	sh, _ := shapeOf(r)
+	s.shaped[name] = true
 	var d strings.Builder
 	for _, p := range sh.parts {
 		path(&d, p)
@@ -218,7 +288,11 @@ func number(v float64) string { return strconv.FormatFloat(math.Round(v*100)/100
 func (s *svg) text(b *strings.Builder, cells []cell, x int) {
 	var t strings.Builder
 	for _, c := range cells {
-		t.WriteString(c.text)
+		if c.text == " " {
+			t.WriteByte(' ')
+		} else if c.width > 0 {
+			t.WriteRune(s.look(c).letter)
+		}
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d" textLength="%d" class="%s">%s</text>`, x*cellW, baseline, len(cells)*cellW, s.class(cells[0].pen), escaped(t.String()))
 }
@@ -274,15 +348,21 @@ func hex(c color.RGBA) string {
 	return full
 }
 
-// families are fonts whose characters are all of one width, the likeliest first.
-const families = `"Go Mono","DejaVu Sans Mono",Menlo,Consolas,"Noto Sans Mono CJK SC","Noto Sans Mono",monospace`
-
 // write puts the file together; it lasts so long and begins again.
 func (s *svg) write(w io.Writer, length time.Duration) error {
+	if s.err != nil {
+		return s.err
+	}
 	var b bytes.Buffer
 	width, height := s.paint.size()
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`+"\n<style>\n", width, height, width, height)
-	fmt.Fprintf(&b, "text{font:%dpx %s;white-space:pre}\n", monoSize, families)
+	for style, face := range s.faces {
+		if face != nil {
+			look := [...]string{"", "font-weight:bold;", "font-style:italic;", "font-weight:bold;font-style:italic;"}[style]
+			fmt.Fprintf(&b, "@font-face{font-family:v;%ssrc:url(data:font/ttf;base64,%s)}\n", look, base64.StdEncoding.EncodeToString(webFont(face)))
+		}
+	}
+	fmt.Fprintf(&b, "text{font:%dpx v,monospace;white-space:pre}\n", monoSize)
 	for i, p := range s.order {
 		fmt.Fprintf(&b, ".t%d{fill:%s%s%s}\n", i, hex(p.fg), map[bool]string{true: ";font-weight:bold"}[p.bold], map[bool]string{true: ";font-style:italic"}[p.italic])
 	}

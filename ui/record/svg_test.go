@@ -1,9 +1,11 @@
 package record
 
 import (
+	"encoding/base64"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +16,9 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
 	"pgregory.net/rapid"
 
 	"vitrine/ui/emulator"
@@ -214,7 +219,7 @@ func TestSVGSharesRows(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		n    int
-	}{{"shared row", 1}, {`<path id="c`, 1}, {`<g id="r`, 1}, {`href="#r1"`, 20}, {"<circle", 3}, {`"Go Mono"`, 1}} {
+	}{{"shared row", 1}, {`<path id="c`, 1}, {`<g id="r`, 1}, {`href="#r1"`, 20}, {"<circle", 3}, {"@font-face", 1}} {
 		if n := strings.Count(got, c.text); n != c.n {
 			t.Errorf("%q stands there %d times, not %d", c.text, n, c.n)
 		}
@@ -231,8 +236,77 @@ func TestSVGIsSafe(t *testing.T) {
 	if err := xml.Unmarshal([]byte(read(t, to)), new(struct{})); err != nil {
 		t.Error(err)
 	}
-	if got := read(t, to); strings.ContainsRune(got, 0xfffe) || !strings.Contains(got, ">\U0001F600</text>") || !strings.Contains(got, "&lt;/text&gt;</text>") {
+	if got := read(t, to); strings.ContainsRune(got, 0xfffe) || !strings.Contains(got, `<use href="#p2" x="90"/>`) || !strings.Contains(got, "&lt;/text&gt;</text>") {
 		t.Error(got)
+	}
+}
+
+// B187, B188: the SVG brings its letters along: the fonts in it draw what the GIF shows, as wide as the cells, and it names no font of the
+// viewer's but for a viewer that takes none; what no font has is a frame over its cells, and letters with marks are drawn.
+func TestSVGBringsItsFontsB187(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "out.svg")
+	const text = "gé部\U0001F600\u0915x\u0323 \x1b[1mg部\x1b[m\x1b[3mg部\x1b[m\x1b[1;3mg\x1b[m ｱ"
+	missing := 0
+	gif := filepath.Join(t.TempDir(), "out.gif")
+	if err := Export(t.Context(), castFile(t, head+"[0,\"o\","+quote(ansi.SetModeUnicodeCore+text)+"]\n"), Files{SVG: to, GIF: gif}, Look{NoFrame: true, Missing: func(string) { missing++ }}); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, to)
+	if missing != 1 {
+		t.Errorf("what is missing is told %d times", missing)
+	}
+	for _, want := range []string{`<use href="#p2" x="36"/>`, `<use href="#p1" x="54"/>`, `<path id="k`, "text{font:15px v,monospace;", ">gé</text>"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if strings.Contains(got, "http") && strings.Count(got, "http") != 1 || strings.Contains(got, "url(") && strings.Count(got, "url(") != strings.Count(got, "url(data:font/ttf;base64,") {
+		t.Error("it asks for something else")
+	}
+	faces := regexp.MustCompile(`@font-face\{font-family:v;([^}]*)src:url\(data:font/ttf;base64,([^)]*)\)\}`).FindAllStringSubmatch(got, -1)
+	if len(faces) != 4 {
+		t.Fatalf("%d fonts", len(faces))
+	}
+	fonts, err := newFonts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, has := range []string{"gé部ｱ", "g部", "g部", "g"} {
+		data, err := base64.StdEncoding.DecodeString(faces[i][2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := opentype.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := newFace(parsed, monoSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range has {
+			g := glyph{text: string(r), width: int8(ansi.StringWidth(string(r))), bold: i%2 == 1, italic: i > 1}
+			w := int(g.width) * cellW
+			if advance, ok := made.face.GlyphAdvance(r); !ok || advance != fixed.I(w) {
+				t.Errorf("%q advances by %v, not by %d", r, advance, w)
+			}
+			cell := image.NewAlpha(image.Rect(0, 0, w, cellH))
+			(&font.Drawer{Dst: cell, Src: image.Opaque, Face: made.face, Dot: fixed.P(0, baseline)}).DrawString(string(r))
+			ink, most := 0, 48
+			if g.bold && r == '部' { // its bold look is made: of the pixels there, of the outline here
+				most = 128
+			}
+			for at, v := range fonts.draw(g) {
+				ink += int(v)
+				if d := int(v) - int(cell.Pix[at]); max(d, -d) > most {
+					t.Errorf("%q, font %d: pixel %d is %d, and %d in the GIF", r, i, at, cell.Pix[at], v)
+					break
+				}
+			}
+			if ink == 0 {
+				t.Errorf("%q is not drawn", r)
+			}
+		}
 	}
 }
 

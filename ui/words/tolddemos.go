@@ -105,6 +105,8 @@ func toldCasts() map[string]string {
 		"read line %d of the cast":                      "读取录制文件第 %s 行",
 		"read Go Mono":                                  "读取 Go Mono 字体",
 		"read the fallback font":                        "读取后备字体",
+		"find the outline of U+%04X":                    "查找 U+%s 的轮廓",
+		"read the outline of U+%04X":                    "读取 U+%s 的轮廓",
 		"make a font of %v pixels":                      "制作 %s 像素的字体",
 		"the line is longer than 16 MB":                 "该行超过 16 MB",
 		"the header is wrong":                           "文件头有误",
