@@ -26,11 +26,16 @@ import (
 // crowdEnv asks the test binary to be the process whose memory is measured: so many sessions for so many seconds.
 const crowdEnv = "VITRINE_TEST_CROWD"
 
+// crowdDirEnv names the folder that several such processes share; without it each has its own.
+const crowdDirEnv = "VITRINE_TEST_CROWD_DIR"
+
 // crowd is what that process tells of itself.
 type crowd struct {
 	PeakMB                  float64
 	Slowest, Median, Steps  int
 	Turns, Failed, Sessions int
+	// Each is the steps of each session, in order of size.
+	Each []int
 }
 
 // counting is a model for many sessions: it streams sixteen pieces, half a second a reply, asks for a calculation in each of three
@@ -92,7 +97,10 @@ func TestCrowdProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	lean() // as the program does
-	dir, clk := t.TempDir(), clock.Real()
+	dir, clk, prefix := os.Getenv(crowdDirEnv), clock.Real(), fmt.Sprintf("s%d-", os.Getpid())
+	if dir == "" {
+		dir = t.TempDir()
+	}
 	cfg, err := config.Load(config.Inputs{Flags: config.Flags{User: "ann"}, Environ: []string{
 		"AGENT_DB_PATH=" + filepath.Join(dir, "sessions.db"), "AGENT_TRACE_PATH=" + filepath.Join(dir, "traces.jsonl")}})
 	if err != nil {
@@ -114,7 +122,7 @@ func TestCrowdProcess(t *testing.T) {
 		})
 	}
 	for i := range sessions {
-		if _, err := app.Agent.Open(ctx, fmt.Sprint("s", i), true); err != nil {
+		if _, err := app.Agent.Open(ctx, fmt.Sprint(prefix, i), true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +130,7 @@ func TestCrowdProcess(t *testing.T) {
 	until, cancel := clk.WithTimeout(ctx, length)
 	defer cancel()
 	for i := range sessions {
-		submit(fmt.Sprint("s", i))
+		submit(fmt.Sprint(prefix, i))
 	}
 	for {
 		batch, err := sub.Next(until)
@@ -150,7 +158,7 @@ func TestCrowdProcess(t *testing.T) {
 	}
 	model.mu.Unlock()
 	slices.Sort(all)
-	if len(all) == sessions {
+	if got.Each = all; len(all) == sessions {
 		got.Slowest, got.Median = all[0], all[len(all)/2]
 	}
 	submits.Wait()
@@ -183,10 +191,10 @@ func peakMB(t *testing.T) float64 {
 }
 
 // crowded starts the process and gives what it tells.
-func crowded(t testing.TB, what string) crowd {
+func crowded(t testing.TB, what string, env ...string) crowd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrowdProcess$", "-test.timeout=5m")
-	cmd.Env = append(os.Environ(), crowdEnv+"="+what)
+	cmd.Env = append(append(os.Environ(), crowdEnv+"="+what), env...)
 	out, err := cmd.CombinedOutput()
 	_, rest, ok := bytes.Cut(out, []byte("\ncrowd "))
 	if err != nil || !ok {
@@ -213,6 +221,35 @@ func BenchmarkSessions(b *testing.B) {
 		b.ReportMetric(float64(got.Steps)/20, "steps/s")
 		if got.Failed > 0 || got.PeakMB >= 150 || got.Slowest*10 < got.Median*8 || got.Median == 0 {
 			b.Errorf("%+v", got)
+		}
+	}
+}
+
+// BenchmarkSessionsOfTwo lets two processes work on one database, 500 sessions each, for twenty seconds: how far the slowest session of
+// all is behind the median, and the slower process behind the other.
+func BenchmarkSessionsOfTwo(b *testing.B) {
+	for b.Loop() {
+		dir := b.TempDir()
+		var two [2]crowd
+		var both sync.WaitGroup
+		for i := range two {
+			both.Go(func() { two[i] = crowded(b, "500x20s", crowdDirEnv+"="+dir) })
+		}
+		both.Wait()
+		all := slices.Sorted(slices.Values(slices.Concat(two[0].Each, two[1].Each)))
+		if len(all) == 0 {
+			b.FailNow()
+		}
+		slower, faster := min(two[0].Steps, two[1].Steps), max(two[0].Steps, two[1].Steps)
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(all[len(all)/2]), "median-steps")
+		b.ReportMetric(float64(all[0]), "slowest-steps")
+		b.ReportMetric(float64(all[0])/float64(max(all[len(all)/2], 1)), "slowest/median")
+		b.ReportMetric(float64(slower)/float64(max(faster, 1)), "slower/faster")
+		b.ReportMetric(float64(slower+faster)/20, "steps/s")
+		b.ReportMetric(max(two[0].PeakMB, two[1].PeakMB), "peak-MB")
+		if two[0].Failed+two[1].Failed > 0 || len(all) != 1000 || slower*10 < faster*8 {
+			b.Errorf("%d sessions, %d and %d steps, failed %d and %d", len(all), two[0].Steps, two[1].Steps, two[0].Failed, two[1].Failed)
 		}
 	}
 }
