@@ -1,7 +1,12 @@
 package store
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,5 +223,88 @@ func TestMigrationKeepsLocalModels(t *testing.T) {
 	again := open(t, path)
 	if row := again.openSession(t, "a"); row.Model != "ollama/x" {
 		t.Errorf("a later choice became %q", row.Model)
+	}
+}
+
+// B118: the database of the first version, with sessions without a title or a model, contents that are empty and one of a megabyte, goes
+// through each version, one at a time, and from each of them to the last at once: all rows are there, every session opens and goes on.
+func TestB118StepByStepAndAtOnce(t *testing.T) {
+	fixture, err := os.ReadFile(filepath.Join("..", "testdata", "store-v1.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := dbPath(t)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rawDB(t, path, string(fixture))
+	db := rawOpen(t, path)
+	held := func(db *sql.DB) (out []string) {
+		t.Helper()
+		for _, q := range []string{
+			"SELECT count(*) || ' sessions, ' || sum(title = '') || ' without title, ' || sum(model = '') || ' without model' FROM sessions",
+			"SELECT count(*) || ' messages of ' || sum(length(content)) || ', the longest ' || max(length(content)) || ', empty ' || sum(content = '') FROM messages",
+			"SELECT count(*) || ' calls' FROM tool_calls", "SELECT count(*) || ' runs' FROM runs", "SELECT count(*) || ' events' FROM events", "SELECT count(*) || ' todos' FROM todos",
+		} {
+			var text sql.NullString
+			if err := db.QueryRow(q).Scan(&text); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+			out = append(out, text.String)
+		}
+		return out
+	}
+	before := held(db)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for to := 1; to <= len(steps); to++ {
+		if to > 1 {
+			one, err := openSteps(path, steps[:to])
+			if err != nil {
+				t.Fatalf("to version %d: %v", to, err)
+			}
+			if err := one.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once := dbPath(t)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(once), 0o700), os.WriteFile(once, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		r := open(t, once)
+		now := rawOpen(t, once)
+		if got := held(now); !slices.Equal(got, before) {
+			t.Errorf("from version %d: %q, was %q", to, got, before)
+		}
+		list, err := r.Sessions(t.Context(), "ann")
+		if err != nil || len(list) != 7 {
+			t.Errorf("from version %d: %d sessions are listed, %v", to, len(list), err)
+		}
+		for _, s := range list {
+			row, err := r.OpenSession(t.Context(), s.ID, "ann", false)
+			if err != nil {
+				t.Fatalf("from version %d: open %s: %v", to, s.ID, err)
+			}
+			n := len(r.texts(t, s.ID))
+			r.say(t, row, "on")
+			if got := r.texts(t, s.ID); len(got) != n+1 {
+				t.Errorf("from version %d: %s has %d messages, had %d", to, s.ID, len(got), n)
+			}
+		}
+		if err := now.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.HasPrefix(before[0], "7 sessions") || !strings.Contains(before[1], "longest 1") || strings.HasSuffix(before[1], "empty 0") || strings.Contains(before[0], " 0 without") {
+		t.Errorf("the fixture holds %q", before)
 	}
 }
