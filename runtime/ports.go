@@ -323,7 +323,8 @@ type Brancher interface {
 	// Branch copies a session up to an input, which is not in the copy but its draft, in one transaction; the session itself stays as
 	// it is. Folds, summary and window are as they stood when the input came; so are pins and todos, but for those that were taken
 	// away since and for the state of a todo that changed more than once, which nobody knows any more. Settings and model are those
-	// of now. Runs and events are not copied: what the copied turns took and cost is the old session's. ErrNotFound when there is no such
+	// of now. The newest of the copied turns have their events too, under the ids of their runs, which are not copied and not published
+	// again: what they took and cost counts for the old session alone. ErrNotFound when there is no such
 	// session or message, ErrOtherUser, ErrConstraint when the message is no input or the new id is taken.
 	Branch(ctx context.Context, b Branch) (Branched, error)
 }
@@ -344,6 +345,8 @@ type Branched struct {
 	Turns int
 	// LeftArtifacts are large outputs that are not in the copy.
 	LeftArtifacts int
+	// LeftTurns are the first turns, whose events are not in the copy.
+	LeftTurns int
 }
 
 // WorkFiles is the working folder, for inputs that name files of it. It is safe for concurrent use.

@@ -13,6 +13,9 @@ import (
 	"vitrine/runtime/prompt"
 )
 
+// handlePrefix begins the handles of large outputs.
+const handlePrefix = "a-"
+
 // mostBranched bounds the artifacts that a branch takes along, the newest ones: each is looked for in all of its messages.
 const mostBranched = 200
 
@@ -38,10 +41,19 @@ type brancher struct {
 	runID    string // of the message
 	at       int64  // when it was stored
 	newID    func() string
+	renamed  *renames
+}
+
+// renames is what has another id in the branch: old, new, old, new.
+type renames struct{ pairs []string }
+
+func (r *renames) add(old, fresh string) string {
+	r.pairs = append(r.pairs, old, fresh)
+	return fresh
 }
 
 func (s *Store) branch(t *txn, b runtime.Branch) (out runtime.Branched, err error) {
-	c := brancher{txn: t, Branch: b, newID: s.cfg.NewID}
+	c := brancher{txn: t, Branch: b, newID: s.cfg.NewID, renamed: &renames{}}
 	if c.from, err = t.session(b.From); err != nil {
 		return out, err
 	}
@@ -66,7 +78,7 @@ func (s *Store) branch(t *txn, b runtime.Branch) (out runtime.Branched, err erro
 		return out, err
 	}
 	out.Text = attach.Text(out.Text)
-	steps := []func() error{c.copyMessages, c.copyFolds, c.copyPins, c.copyTodos, func() error { return c.copyArtifacts(&out) }, func() error { return c.settle(&out) }}
+	steps := []func() error{c.copyMessages, c.copyFolds, c.copyPins, c.copyTodos, func() error { return c.copyArtifacts(&out) }, func() error { return c.settle(&out) }, func() error { return c.copyEvents(&out) }}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return out, err
@@ -113,7 +125,7 @@ func (c brancher) copyFolds() error {
 		_, err := c.exec(`INSERT INTO compactions (id, session_id, run_id, reason, first_n, last_n, window_from, keep_n, was_from, was_keep, shortened,
 				tokens_before, tokens_after, summary_before, summary_after, created_at)
 			SELECT ?, ?, run_id, reason, first_n, last_n, window_from, keep_n, was_from, was_keep, shortened, tokens_before, tokens_after,
-				summary_before, summary_after, created_at FROM compactions WHERE id = ?`, c.newID(), c.To, f.id)
+				summary_before, summary_after, created_at FROM compactions WHERE id = ?`, c.renamed.add(f.id, c.newID()), c.To, f.id)
 		if err != nil {
 			return sqlError("copy a fold", err)
 		}
@@ -224,7 +236,7 @@ func (c brancher) copyArtifacts(out *runtime.Branched) error {
 			out.LeftArtifacts++
 			continue
 		}
-		fresh := "a-" + c.newID()
+		fresh := c.renamed.add(handle, handlePrefix+c.newID())
 		_, err = c.exec(`INSERT INTO artifacts (handle, session_id, run_id, call_id, tool, content, created_at)
 			SELECT ?, ?, run_id, call_id, tool, content, created_at FROM artifacts WHERE handle = ?`, fresh, c.To, handle)
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/attach"
 	"vitrine/runtime"
+	"vitrine/trace"
 )
 
 var _ runtime.Brancher = (*Store)(nil)
@@ -74,7 +75,7 @@ func TestBranch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	diff(t, runtime.Branched{Text: "three", Turns: 2}, got)
+	diff(t, runtime.Branched{Text: "three", Turns: 2, LeftTurns: 2}, got) // they have no events
 	row, err := r.OpenSession(ctx, "b", "ann", false)
 	if err != nil {
 		t.Fatal(err)
@@ -175,5 +176,190 @@ func TestBranchElsewhere(t *testing.T) {
 	}
 	if _, err := r.OpenSession(ctx, "x", "ann", false); !errors.Is(err, runtime.ErrNotFound) {
 		t.Errorf("a branch that was refused left a session: %v", err)
+	}
+}
+
+// eventful is a session of turns with runs, events and costs: each with a large output, the second with a fold, the third with a pin
+// outside of a run; the first fold is undone in the fourth.
+func eventful(t *testing.T, turns int) *rig {
+	t.Helper()
+	r := open(t, dbPath(t))
+	row := r.openSession(t, "s")
+	cost, prompt := 0.25, 100
+	for i := 1; i <= turns; i++ {
+		run := runtime.RunRow{ID: fmt.Sprint("run", i), State: runtime.StateSucceeded, StartedAt: at(10 * i), Usage: runtime.RunUsage{Steps: 1, Prompt: 100, Cost: &cost}}
+		tx := r.tx(row)
+		tx.At, tx.NewTurn, tx.Run = at(10*i), true, &run
+		handle := fmt.Sprintf("a-out%d", i)
+		m := user(fmt.Sprint("question ", i))
+		m.RunID = run.ID
+		tx.Messages = []runtime.MessageRow{m, {Kind: llm.KindAssistant, Role: llm.RoleAssistant, Content: "see " + handle, RunID: run.ID}}
+		tx.Artifacts = []runtime.ArtifactRow{{Handle: handle, RunID: run.ID, Content: "all of it", CreatedAt: at(10 * i)}}
+		tx.Events = []trace.Event{
+			{RunID: run.ID, Data: trace.RunStartData{Input: m.Content, N: int64(2*i - 1)}},
+			{RunID: run.ID, Step: 1, Data: trace.LLMCallData{Model: "m", PromptTokens: &prompt, Cost: &cost}},
+			{RunID: run.ID, Step: 1, Data: trace.ToolResultData{ID: "call", Result: json.RawMessage(`{"ok":true,"data":{"handle":"` + handle + `"}}`)}},
+			{RunID: run.ID, Data: trace.AnswerData{Text: "see", N: int64(2 * i)}},
+			{RunID: run.ID, Data: trace.RunEndData{State: "succeeded", Tokens: 100, Cost: &cost}},
+			{Data: trace.SessionData{Action: "renamed", Title: "another"}},
+		}
+		r.commit(t, tx)
+		if i == 2 {
+			tx := r.tx(row)
+			tx.At = at(25)
+			tx.Fold = &runtime.Fold{ID: "f1", FirstN: 1, LastN: 2, From: 3, WasFrom: 1, SummaryAfter: json.RawMessage(`{"facts":["x"]}`)}
+			tx.Events = []trace.Event{{Data: trace.CompactData{ID: "f1", Phase: "committed", FirstN: 1, LastN: 2}}}
+			r.commit(t, tx)
+		}
+		if i == 4 {
+			tx := r.tx(row)
+			tx.At = at(45)
+			tx.Fold = &runtime.Fold{ID: "f1", Undo: true, From: 1, WasFrom: 3, LastFold: "f1"}
+			tx.Events = []trace.Event{{Data: trace.CompactData{ID: "f1", Phase: "undone"}}}
+			r.commit(t, tx)
+		}
+	}
+	return r
+}
+
+func (r *rig) allEvents(t *testing.T, id string) []trace.Event {
+	t.Helper()
+	events, err := r.Events(t.Context(), id, "", 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// A branch tells of the copied turns what the session tells of them, with the ids of its own folds and outputs; nothing of it is
+// published again, and what they cost counts once over all sessions. It goes on behind it, and can be branched again.
+func TestBranchEvents(t *testing.T) {
+	r := eventful(t, 4)
+	ctx := t.Context()
+	published := len(r.published())
+	out, err := r.Branch(ctx, branchOf("s", "b", 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, runtime.Branched{Text: "question 3", Turns: 2}, out)
+	if n := len(r.published()); n != published {
+		t.Errorf("%d events were published again", n-published)
+	}
+	var want, got []string
+	for _, e := range r.allEvents(t, "s") {
+		if e.Turn <= 2 && e.Name != trace.Session {
+			want = append(want, fmt.Sprint(e.RunID, e.Turn, e.Step, e.Name, e.TS))
+		}
+	}
+	folds, err := r.Folds(ctx, "b", 9)
+	if err != nil || len(folds) != 1 {
+		t.Fatalf("%v %v", folds, err)
+	}
+	for i, e := range r.allEvents(t, "b") {
+		got = append(got, fmt.Sprint(e.RunID, e.Turn, e.Step, e.Name, e.TS))
+		if e.SessionID != "b" || e.Seq != int64(i+1) {
+			t.Errorf("event %d is %s %d", i, e.SessionID, e.Seq)
+		}
+		switch d := e.Data.(type) {
+		case trace.CompactData:
+			if d.ID != folds[0].ID {
+				t.Errorf("the fold is %s, in its event %s", folds[0].ID, d.ID)
+			}
+		case trace.ToolResultData:
+			var res struct{ Data struct{ Handle string } }
+			if err := json.Unmarshal(d.Result, &res); err != nil {
+				t.Fatal(err)
+			}
+			if a, err := r.Artifact(ctx, "b", res.Data.Handle); err != nil || a.Content != "all of it" {
+				t.Errorf("the output %s of the event: %v", res.Data.Handle, err)
+			}
+		}
+	}
+	diff(t, want, got)
+	if len(got) != 11 {
+		t.Errorf("%d events", len(got))
+	}
+	if n, err := r.TurnStart(ctx, "b", 2); err != nil || n != 3 {
+		t.Errorf("turn 2 starts at message %d: %v", n, err)
+	}
+	if first, last, err := r.TurnSeqs(ctx, "b", 2); err != nil || first != 6 || last != 10 {
+		t.Errorf("turn 2 has the events %d to %d: %v", first, last, err)
+	}
+	if _, _, err := r.TurnSeqs(ctx, "b", 3); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("a turn that is not there: %v", err)
+	}
+	row, err := r.OpenSession(ctx, "b", "ann", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := r.tx(row)
+	cost := 1.0
+	m := user("question 3, again")
+	m.RunID = "fresh"
+	tx.NewTurn, tx.Messages = true, []runtime.MessageRow{m}
+	tx.Run = &runtime.RunRow{ID: "fresh", State: runtime.StateSucceeded, Usage: runtime.RunUsage{Cost: &cost}}
+	tx.Events = []trace.Event{{RunID: "fresh", Data: trace.RunStartData{Input: "again", N: 5}}}
+	if c := r.commit(t, tx); c.FirstSeq != 12 || c.Turn != 3 {
+		t.Errorf("it goes on with event %d in turn %d", c.FirstSeq, c.Turn)
+	}
+	sum := runtime.RunUsage{}
+	for _, id := range []string{"s", "b"} {
+		runs, err := r.Runs(ctx, id, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, run := range runs {
+			sum.Add(run.Usage)
+		}
+	}
+	if *sum.Cost != 4*0.25+1 || sum.Prompt != 400 {
+		t.Errorf("both sessions cost %v and took %d tokens", *sum.Cost, sum.Prompt)
+	}
+	for n, want := range map[int64]int{3: 5, 5: 11} { // before a copied input, and before its own
+		to := fmt.Sprint("b", n)
+		out, err := r.Branch(ctx, branchOf("b", to, n))
+		if err != nil || out.LeftTurns != 0 {
+			t.Errorf("before %d of the branch: %+v %v", n, out, err)
+		}
+		if got := len(r.allEvents(t, to)); got != want {
+			t.Errorf("before %d of the branch: %d events, not %d", n, got, want)
+		}
+	}
+	if err := r.DeleteSession(ctx, "s", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.allEvents(t, "b")); n != 12 {
+		t.Errorf("%d events are left without the session before", n)
+	}
+}
+
+// What a session that was branched before events were copied does not have of its turns is said to be missing; so is what is too much.
+func TestBranchLeavesEvents(t *testing.T) {
+	r := eventful(t, 4)
+	ctx := t.Context()
+	if err := r.do(ctx, func(tx *txn) error {
+		_, err := tx.exec("DELETE FROM events WHERE session_id = 's' AND run_id IN ('run1', 'run2')")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int64]int{1: 0, 3: 1, 5: 2, 7: 2} {
+		if out, err := r.Branch(ctx, branchOf("s", fmt.Sprint("b", n), n)); err != nil || out.LeftTurns != want {
+			t.Errorf("before %d: %+v %v", n, out, err)
+		}
+	}
+	r = eventful(t, 4) // of whose second turn the last events would have room
+	if err := r.do(ctx, func(tx *txn) error {
+		if _, err := tx.exec("UPDATE events SET key = key + 49989, seq = seq + 49989 WHERE key > (SELECT num << 32 FROM sessions WHERE id = 's') + 13"); err != nil {
+			return err
+		}
+		_, err := tx.exec("UPDATE runs SET first_seq = first_seq + 49989, last_seq = last_seq + 49989 WHERE turn > 2")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.Branch(ctx, branchOf("s", "far", 7))
+	if err != nil || out.LeftTurns != 2 || len(r.allEvents(t, "far")) != 5 {
+		t.Errorf("%+v %v, %d events", out, err, len(r.allEvents(t, "far")))
 	}
 }

@@ -426,6 +426,10 @@ const turnStartQuery = `SELECT json_extract(e.data, '$.n') FROM runs r JOIN sess
 // TurnStart implements runtime.Finder.
 func (s *Store) TurnStart(ctx context.Context, sessionID string, turn int) (n int64, err error) {
 	err = s.row(ctx, turnStartQuery, []any{sessionID, turn}, &n)
+	if errors.Is(err, runtime.ErrNotFound) { // a turn that was copied has no run here
+		err = s.row(ctx, "SELECT json_extract(data, '$.n') FROM events WHERE key > "+keyBefore+" AND key < "+keyBehind+
+			" AND turn = ? AND name = 'run_start' ORDER BY key LIMIT 1", []any{sessionID, sessionID, turn}, &n)
+	}
 	return n, reading("turn", sessionID, err)
 }
 
@@ -433,6 +437,10 @@ func (s *Store) TurnStart(ctx context.Context, sessionID string, turn int) (n in
 func (s *Store) TurnSeqs(ctx context.Context, sessionID string, turn int) (first, last int64, err error) {
 	err = s.row(ctx, `SELECT min(first_seq), max(last_seq) FROM runs WHERE session_id = ? AND turn = ? AND parent_run = '' AND first_seq > 0
 		HAVING count(*) > 0`, []any{sessionID, turn}, &first, &last)
+	if errors.Is(err, runtime.ErrNotFound) {
+		err = s.row(ctx, "SELECT min(seq), max(seq) FROM events WHERE key > "+keyBefore+" AND key < "+keyBehind+
+			" AND turn = ? AND run_id <> '' HAVING count(*) > 0", []any{sessionID, sessionID, turn}, &first, &last)
+	}
 	return first, last, reading("turn", sessionID, err)
 }
 

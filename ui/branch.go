@@ -79,5 +79,11 @@ func (m *Model) branched(msg branchedMsg) tea.Cmd {
 	if n := msg.got.LeftArtifacts; n > 0 {
 		text += "; " + m.T("%d older outputs of tools stay in the session before", n)
 	}
+	if n := msg.got.LeftTurns; n > 0 {
+		text += "; " + m.env.style.N(n, "the trace of 1 turn stays there", "the trace of the first %d turns stays there", n)
+	}
+	if msg.got.Turns > 0 {
+		text += "; " + m.T("what it cost until then counts there")
+	}
 	return tea.Batch(append(cmds, p.tell(theme.Text, text))...)
 }

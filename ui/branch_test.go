@@ -34,6 +34,10 @@ func TestEditAnEarlierInput(t *testing.T) {
 		t.Fatalf("it is still %s in one of %d tabs", fresh, len(p.m.pages))
 	}
 	p.sees("remember that the deploy i", "from turn 2", "a session of its own, from turn 2; the one before stays as it is")
+	p.sees("what it cost until then counts there", "120 ms   1 step   923 tokens", "▾ step 1       ⠶⠶⠶⠶ 120 ms    923", "tokens in         -")
+	if u := p.spent(old); u.Prompt == 0 || p.spent(fresh).Prompt != 0 {
+		t.Errorf("used by the session %+v, by the branch %+v", u, p.spent(fresh))
+	}
 	if got := p.m.page().edit.Text(); got != texts[1] {
 		t.Errorf("the input holds %q", got)
 	}
@@ -61,6 +65,21 @@ func TestEditAnEarlierInput(t *testing.T) {
 	again.pass(20 * time.Second)
 	again.sees("heron")
 	again.leave()
+}
+
+// spent is what the runs of a session used.
+func (p *folding) spent(id string) (sum runtime.RunUsage) {
+	p.t.Helper()
+	p.sim.Run(func() {
+		runs, err := p.st.Runs(p.t.Context(), id, 1000)
+		if err != nil {
+			p.t.Error(err)
+		}
+		for _, r := range runs {
+			sum.Add(r.Usage)
+		}
+	})
+	return sum
 }
 
 // stored are the messages of a session in the store.

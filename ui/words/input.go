@@ -22,6 +22,8 @@ func inputTable() map[Text]string {
 		"a session of its own, from turn %d; the one before stays as it is": "新会话，自第 %d 轮起；原会话不变",
 		"branch the session": "分出会话",
 		"%d older outputs of tools stay in the session before": "%d 个较早的工具输出留在原会话",
+		"the trace of the first %d turns stays there":          "前 %d 轮的轨迹留在原会话",
+		"what it cost until then counts there":                 "此前的费用计入原会话",
 
 		"(no key)":      "（无键）",
 		"command##keys": "命令",
