@@ -14,6 +14,7 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/scripted"
 	"vitrine/runtime/clock"
+	"vitrine/ui/cli"
 )
 
 func scriptOf(steps ...scripted.Step) wiring {
@@ -113,37 +114,69 @@ func TestFilesLeaveOurDataAlone(t *testing.T) {
 	}
 }
 
-// B073: calls of one reply that change something run in their order, each time.
+// B073: calls of one reply that change something run in their order, each of a hundred times.
 func TestFileOrderB073(t *testing.T) {
-	dir := t.TempDir()
-	calls := scripted.Calls(
-		scripted.Call{Name: "write_file", Args: `{"path":"w/b.txt","content":"1"}`}, scripted.Call{Name: "list_dir", Args: `{"path":"w"}`},
-		scripted.Call{Name: "write_file", Args: `{"path":"w/c.txt","content":"2"}`}, scripted.Call{Name: "list_dir", Args: `{"path":"w"}`})
+	const times = 100
 	var steps []scripted.Step
-	const times = 30
-	for range times {
-		steps = append(steps, calls, scripted.Text("done"))
-	}
-	model := scripted.New(clock.Real(), steps...)
-	w := wiring{client: func(llm.Client) llm.Client { return model }}
 	for i := range times {
-		if err := os.RemoveAll(filepath.Join(dir, "w")); err != nil {
-			t.Fatal(err)
+		call := func(tool, args string) scripted.Call {
+			return scripted.Call{Name: tool, Args: strings.ReplaceAll(args, "w", fmt.Sprint("w", i))}
 		}
-		id := fmt.Sprint("s", i)
-		if r := inProcessWith(t, w, dir, []string{"AGENT_TOOL_POLICY=write_file=auto"}, "run", "--session", id, "go"); r.code != 0 {
-			t.Fatalf("%+v", r)
+		steps = append(steps, scripted.Calls(call("write_file", `{"path":"w/b.txt","content":"1"}`), call("list_dir", `{"path":"w"}`),
+			call("write_file", `{"path":"w/c.txt","content":"2"}`), call("list_dir", `{"path":"w"}`)))
+	}
+	model := scripted.New(clock.Real(), append(steps, scripted.Text("done"))...)
+	env := []string{"AGENT_TOOL_POLICY=write_file=auto", "AGENT_MAX_TOOL_ITERS=200", "AGENT_MAX_TOOL_CALLS=1000", "AGENT_MAX_RUN_TOKENS=100000000", "AGENT_MAX_CTX_TOKENS=10000000"}
+	r := inProcessWith(t, wiring{client: func(llm.Client) llm.Client { return model }}, t.TempDir(), env, "run", "go")
+	if r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	reqs := model.Requests()
+	var names []string
+	for _, m := range reqs[len(reqs)-1].Messages {
+		if _, after, ok := strings.Cut(m.Content, `"names":`); ok {
+			names = append(names, strings.TrimRight(after, "}"))
 		}
-		reqs := model.Requests()
-		var names []string
-		for _, m := range reqs[len(reqs)-1].Messages {
-			if strings.Contains(m.Content, `"names"`) {
-				_, after, _ := strings.Cut(m.Content, `"names":`)
-				names = append(names, strings.TrimRight(after, "}"))
-			}
+	}
+	if len(names) != 2*times {
+		t.Fatalf("%d listings", len(names))
+	}
+	for i := range times {
+		if got := names[2*i] + " " + names[2*i+1]; got != `["b.txt"] ["b.txt","c.txt"]` {
+			t.Errorf("time %d: %s", i, got)
 		}
-		if got := strings.Join(names, " "); got != `["b.txt"] ["b.txt","c.txt"]` {
-			t.Fatalf("time %d: %s", i, got)
+	}
+}
+
+// B061: the tool that writes files, each time with another path outside of the folder: after five refusals in a row the model is told,
+// after two more the run ends with the reason, and nothing was written. It is not asked about what cannot be.
+func TestB061PathsOutside(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	model := scripted.New(clock.Real(), scripted.Func(func(llm.Request) scripted.Step {
+		n++
+		return scripted.Calls(scripted.Call{Name: "write_file", Args: fmt.Sprintf(`{"path":"../outside-%d.txt","content":"x"}`, n)})
+	}).Times(26))
+	env := []string{"AGENT_TOOL_POLICY=write_file=auto", "AGENT_MAX_TOOL_ITERS=30", "AGENT_MAX_TOOL_CALLS=30"}
+	r := inProcessWith(t, wiring{client: func(llm.Client) llm.Client { return model }}, dir, env, "run", "go")
+	if r.code != cli.ExitBudget || !strings.Contains(r.stderr, "no progress") || n != 7 {
+		t.Errorf("%d calls: %+v", n, r)
+	}
+	told := -1
+	results := 0
+	reqs := model.Requests()
+	for _, m := range reqs[len(reqs)-1].Messages {
+		if m.Role != llm.RoleTool {
+			continue
 		}
+		if results++; strings.Contains(m.Content, "You repeat yourself") && told < 0 {
+			told = results
+		}
+	}
+	if told != 5 {
+		t.Errorf("the model is told in result %d of %d", told, results)
+	}
+	if out, err := filepath.Glob(filepath.Join(dir, "..", "outside-*")); err != nil || len(out) > 0 {
+		t.Errorf("written: %q, %v", out, err)
 	}
 }
