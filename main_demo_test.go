@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"image/gif"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"vitrine/llm"
 	"vitrine/llm/llmtest"
 	"vitrine/ui/cli"
+	"vitrine/ui/record"
 )
 
 // demoCommand runs `vitrine demo` in this process, with nothing of the machine's but a folder for its data.
@@ -309,5 +312,59 @@ func TestDemosOfDifficultSessionsB191(t *testing.T) {
 				t.Errorf("%s: there is no %q in\n%s", c.name, want, last)
 			}
 		}
+	}
+}
+
+// The demo acceptance gives its recordings in one go, with their progress on a terminal: a GIF under 3 MB whose pictures hold only what
+// changed, and a text with the screen of each expect (README's test has the SVG). The longest pause is that of --idle in each of them (B185).
+func TestAcceptanceRecordings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws a long recording")
+	}
+	dir := t.TempDir()
+	path := func(ending string) string { return filepath.Join(dir, "a"+ending) }
+	var stderr bytes.Buffer
+	code := wiring{}.program().Execute(context.Background(), cli.Process{
+		Args:  []string{"demo", "acceptance", "--record", path(".cast"), "--record", path(".gif"), "--record", path(".txt"), "--idle", "1s"},
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr, Err: cli.Terminal, Login: func() string { return "x" }, ConfigDir: filepath.Join(dir, "none"), Version: "test",
+	})
+	if code != 0 {
+		t.Fatal(stderr.String())
+	}
+	for _, ending := range []string{".gif", ".txt"} {
+		if told := stderr.String(); strings.Count(told, "\r"+path(ending)+" ") < 3 || !strings.Contains(told, path(ending)+" 100%") || !strings.Contains(told, "wrote "+path(ending)) {
+			t.Errorf("%s: %q", ending, told)
+		}
+	}
+	data, err := os.ReadFile(path(".gif"))
+	if err != nil || len(data) >= 3_000_000 {
+		t.Fatalf("the GIF has %d bytes: %v", len(data), err)
+	}
+	g, err := gif.DecodeAll(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, parts, longest := g.Config.Width*g.Config.Height, 0, 0
+	for i, m := range g.Image {
+		if i > 0 {
+			parts += m.Rect.Dx() * m.Rect.Dy()
+		}
+		longest = max(longest, g.Delay[i])
+	}
+	if n := len(g.Image); n < 100 || parts > whole*n/4 || longest > 210 { // the last stays two seconds
+		t.Errorf("%d pictures of %d pixels hold %d of them; the longest stays %d", n, whole, parts, longest)
+	}
+	h, all := castEvents(t, path(".cast"))
+	if h.Idle != 1 || h.Width != 120 || h.Height != 36 {
+		t.Errorf("%+v", h)
+	}
+	marks := 0
+	for _, e := range all {
+		if e.Code == record.Mark {
+			marks++
+		}
+	}
+	if text, err := os.ReadFile(path(".txt")); err != nil || marks < 10 || strings.Count(string(text), "--- 0:") != marks+1 {
+		t.Errorf("%d expects, and the text has %d screens: %v", marks, strings.Count(string(text), "--- 0:"), err)
 	}
 }
