@@ -246,7 +246,7 @@ func TestAPasteOfManyLines(t *testing.T) {
 	}
 	d.sees("see [paste 1: 10,000 lines, 1.2 MB]", "Ctrl+O opens the paste here, Ctrl+G in your editor; Backspace takes it away")
 	d.press("backspace")
-	d.seesNot("[paste 1")
+	d.seesNot("[paste 1", "opens the paste here")
 	d.press("ctrl+_")
 	d.typed("x")
 	d.pass(3 * time.Second)

@@ -56,6 +56,13 @@ func TestCtrlC(t *testing.T) {
 
 	d.press("ctrl+c")
 	d.sees("press Ctrl+C again to quit")
+	d.typed("x") // whoever types on does not leave
+	d.seesNot("press Ctrl+C again to quit")
+	d.press("backspace", "ctrl+c")
+	if d.quit || d.f.shut > 0 {
+		t.Fatal("two presses with a key between them quit")
+	}
+	d.sees("press Ctrl+C again to quit")
 	d.pass(3 * time.Second)
 	d.seesNot("press Ctrl+C again to quit")
 	d.press("ctrl+c")

@@ -206,6 +206,9 @@ func (p *page) changedInput() tea.Cmd {
 	p.complete.match(p.edit.Text(), p.env.commands)
 	cmd := p.mentioned()
 	p.measure()
+	if p.edit.Chips() == 0 && p.said.text == p.pasteHint() {
+		p.said.text = "" // there is none any more
+	}
 	return cmd
 }
 
@@ -239,10 +242,14 @@ func (p *page) paste(text string) tea.Cmd {
 	}
 	cmd := p.changedInput()
 	if p.edit.Chips() > chips {
-		cmd = tea.Batch(cmd, p.tell(theme.Text, p.env.style.T("%s opens the paste here, %s in your editor; Backspace takes it away",
-			p.env.dkeys.Edit.OpenPaste.Help().Key, p.env.keys.Outside.Help().Key)))
+		cmd = tea.Batch(cmd, p.tell(theme.Text, p.pasteHint()))
 	}
 	return cmd
+}
+
+// pasteHint says what can be done with the label of a paste.
+func (p *page) pasteHint() string {
+	return p.env.style.T("%s opens the paste here, %s in your editor; Backspace takes it away", p.env.dkeys.Edit.OpenPaste.Help().Key, p.env.keys.Outside.Help().Key)
 }
 
 // openPaste shows the text of a paste in its place.

@@ -33,6 +33,11 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.chord = false
 		return m.chordKey(k)
 	}
+	if !m.stop.at.IsZero() && !key.Matches(k, keys.Stop) { // whoever types on does not leave
+		if m.stop.at = (time.Time{}); p.said.text == p.T(stopAgainText) {
+			p.said.text = ""
+		}
+	}
 	switch {
 	case key.Matches(k, keys.Stop):
 		return m.stopKey()
@@ -179,6 +184,9 @@ func (m *Model) escapeDoes() words.Text {
 // clearedText is said until Up has brought the text back.
 const clearedText words.Text = "cleared; Up brings it back"
 
+// stopAgainText is said until another key comes, or for as long as a second Ctrl+C leaves.
+const stopAgainText words.Text = "press Ctrl+C again to quit"
+
 // stopKey is Ctrl+C without a dialog: it denies what is asked, else cancels the run, else clears the input, else leaves when it comes
 // twice. One that was on its way when the question came was meant for the run.
 func (m *Model) stopKey() tea.Cmd {
@@ -198,7 +206,7 @@ func (m *Model) stopKey() tea.Cmd {
 	}
 	m.stop.at = m.env.now
 	m.stop.gen++
-	return tea.Batch(p.tellFor(stopAgain, theme.Text, p.T("press Ctrl+C again to quit")), m.env.after(stopAgain, forgetStopMsg{m.stop.gen}))
+	return tea.Batch(p.tellFor(stopAgain, theme.Text, p.T(stopAgainText)), m.env.after(stopAgain, forgetStopMsg{m.stop.gen}))
 }
 
 func (m *Model) paste(text string) tea.Cmd {

@@ -40,6 +40,10 @@ const (
 	untitled     = words.Text("new##untitled")
 	longestTitle = 24
 	leastTitle   = 4
+	// Where there is room for some titles that say something, there are rather fewer of them than shorter ones.
+	legibleTitle = 8
+	activeTitle  = 16
+	legibleRoom  = 50
 )
 
 // draw makes the row. right is what stands at its end, the most important last; before it a recording, which never gives way.
@@ -96,6 +100,10 @@ func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working 
 // fit finds titles, and what of the right, that go into room; where even short ones do not, a stretch around the active tab.
 func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, right *[]string) (titles []string, first, last int) {
 	titles = make([]string, len(tabs))
+	shortest, own := leastTitle, leastTitle
+	if room >= legibleRoom {
+		shortest, own = legibleTitle, activeTitle
+	}
 	size := func(longest int) int {
 		n := 0
 		for i, t := range tabs {
@@ -104,8 +112,12 @@ func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, r
 				title = s.T(untitled)
 			}
 			title = s.Text(title)
-			if s.Metrics.Width(title) > longest {
-				title = strings.TrimRight(s.Metrics.Fit(title, longest), " ")
+			most := longest
+			if i == active {
+				most = max(longest, own)
+			}
+			if s.Metrics.Width(title) > most {
+				title = strings.TrimRight(s.Metrics.Fit(title, most), " ")
 			}
 			titles[i] = title
 			n += s.Width(tabSpans(s, i, title, t.mark, i == active)...) + gap
@@ -117,7 +129,7 @@ func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, r
 		if len(*right) == 0 {
 			rightW = 0
 		}
-		least := leastTitle
+		least := shortest
 		if len(*right) > 0 {
 			least = 12 // before titles get shorter than this, the right goes
 		}
@@ -131,7 +143,7 @@ func (b *tabBar) fit(s line.Style, room, gap int, tabs []tabLabel, active int, r
 		}
 		*right = (*right)[1:]
 	}
-	size(leastTitle)
+	size(shortest)
 	first, last = active, min(active+1, len(tabs))
 	width := func() int {
 		n := 7 // the two signs that something was cut, with what hides there

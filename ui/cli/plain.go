@@ -179,8 +179,7 @@ func (p *plainChat) command(ctx context.Context, line string) error {
 	name, arg, _ := strings.Cut(line, " ")
 	switch name {
 	case "/quit", "/exit":
-		p.c.out.line("Left. The session is kept: vitrine --plain%s --session %s", asUser(p.o.user), p.id)
-		p.lines.Close()
+		p.lines.Close() // the end of the input says that the session is kept
 		return io.EOF
 	case "/help":
 		p.c.out.raw(p.c.T(plainHelp) + "\n")

@@ -53,3 +53,20 @@ func TestALineTooLong(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 }
+
+// Who leaves is told once that the session is kept: at the end of the input, which /quit is too.
+func TestLeavingIsToldOnce(t *testing.T) {
+	for _, typed := range []string{"/quit", "/exit", ""} {
+		var out strings.Builder
+		c := &command{prog: Program{Clock: clock.Real()}, proc: Process{In: Data}, out: newOutput(&out), stop: newStopper(func() {})}
+		p := &plainChat{c: c, reading: t.Context(), lines: clock.NewQueue[inputLine](clock.Real(), 4), id: "s", o: &options{}}
+		if typed != "" {
+			p.lines.TryPut(inputLine{text: typed})
+		} else {
+			p.lines.Close()
+		}
+		if err := p.chat(t.Context()); err != nil || strings.Count(out.String(), "Left.") != 1 {
+			t.Errorf("%q: %v, %q", typed, err, out.String())
+		}
+	}
+}

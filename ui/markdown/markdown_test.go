@@ -400,3 +400,27 @@ func BenchmarkWhole50KB(b *testing.B) {
 		Render(src, style(80))
 	}
 }
+
+// A table with more columns than its width has words for is laid out row by row, each value beside the name of its column: no word is
+// broken into letters, and no column is left out. One that fits stays a table.
+func TestATableOfManyColumnsIsReadable(t *testing.T) {
+	src := "| one | two | three | four | five | six | seven | eight |\n|---|---|---|---|---|---|---|---|\n" +
+		"| alpha beta | gamma delta | epsilon zeta | 四号内容 | theta iota | kappa | lambda | mu |\n| a | b | c | d | e | f | g | h |"
+	got := plainRows(Render(src, style(40)))
+	for _, want := range []string{"one    alpha beta", "four   四号内容", "eight  mu", "eight  h"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q:\n%s", want, got)
+		}
+	}
+	if got := plainRows(Render(src, style(100))); !strings.Contains(got, "one") || strings.Contains(got, "eight  mu") || len(strings.Split(strings.TrimSpace(got), "\n")) > 6 {
+		t.Errorf("where it fits:\n%s", got)
+	}
+}
+
+// A footnote is no link: its mark stands as it was written.
+func TestFootnotesAreText(t *testing.T) {
+	got := plainRows(Render("Told[^1] so, see [it][a].\n\n[^1]: The note.\n\n[a]: https://a.example", style(60)))
+	if !strings.Contains(got, "Told[^1] so") || strings.Contains(got, "(The)") || !strings.Contains(got, "[^1]: The note.") || !strings.Contains(got, "it (https://a.example)") {
+		t.Error(got)
+	}
+}

@@ -23,7 +23,7 @@ func (r *refs) line(line string) {
 	}
 	label, target, ok := strings.Cut(rest[1:], "]:")
 	target = strings.TrimSpace(target)
-	if !ok || label == "" || target == "" || strings.ContainsAny(label, "[]") {
+	if !ok || label == "" || target == "" || strings.ContainsAny(label, "[]") || label[0] == '^' { // a footnote points nowhere
 		return
 	}
 	target, _, _ = strings.Cut(target, " ")

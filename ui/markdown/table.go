@@ -46,9 +46,47 @@ func (r *renderer) table(n *extast.Table) {
 			natural[i] = max(natural[i], c.width, 1)
 		}
 	}
-	widths, gap := fitColumns(natural, r.room(r.style.inner()))
+	room := r.room(r.style.inner())
+	widths, gap := fitColumns(natural, room)
+	if len(rows) > 1 && cols > 2 && room >= leastRecord && torn(natural, widths) {
+		r.records(rows, room)
+		return
+	}
 	for _, cells := range rows {
 		r.tableRow(cells, widths, gap, n.Alignments)
+	}
+}
+
+// leastRecord is the room that a name and a value need beside each other.
+const leastRecord = 20
+
+// torn says that columns are so narrow that words in them break into letters, or that some are left out.
+func torn(natural, widths []int) bool {
+	for i, n := range natural {
+		if i >= len(widths) || widths[i] < min(narrowest, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// records lays a table out that has too many columns for the width: row by row, each value beside the name of its column.
+func (r *renderer) records(rows [][]cell, room int) {
+	const gap = 2
+	names := 0
+	for _, c := range rows[0] {
+		names = max(names, c.width)
+	}
+	names = max(min(names, room/3), 1)
+	for n, cells := range rows[1:] {
+		if n > 0 {
+			r.emit("", 0)
+		}
+		for i, c := range cells {
+			if i < len(rows[0]) && c.width > 0 {
+				r.tableRow([]cell{rows[0][i], c}, []int{names, room - names - gap}, gap, nil)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,31 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+)
+
+// However many tabs there are, titles that are shown say something: fewer tabs stand in the row rather than two letters of each, and
+// the tab one is in has the most room.
+func TestManyTabsKeepTheirTitles(t *testing.T) {
+	d := newDriver(t, 120, 36)
+	var labels []tabLabel
+	for range 14 {
+		labels = append(labels, tabLabel{title: "remember the deploy plan", mark: markDone})
+	}
+	for _, w := range []int{200, 120, 80, 60} {
+		for active := range labels {
+			var bar tabBar
+			bar.draw(d.m.env.style, w, labels, active, false, "", []string{"~/work", "gpt-4o-mini"})
+			row := strings.Join(d.draw(bar.row, w, 1), "")
+			here, shown := false, 0
+			for _, part := range strings.Split(row, "remembe")[1:] {
+				shown++
+				here = here || strings.HasPrefix(part, "r the de")
+			}
+			if !here || shown == 0 || strings.Count(row, d.m.env.style.Theme.Glyphs.Done) < shown || d.m.env.style.Metrics.Width(bar.row) > w {
+				t.Errorf("%d columns, in tab %d: %q", w, active+1, row)
+			}
+		}
+	}
+}
