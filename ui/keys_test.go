@@ -238,7 +238,7 @@ func TestCompletionSaysHowMany(t *testing.T) {
 			all++
 		}
 	}
-	for _, h := range []int{24, 30, 60} {
+	for _, h := range []int{24, 30, 72} {
 		d := newDriver(t, 100, h)
 		d.typed("/")
 		shown := -1 // the input has one too
@@ -251,7 +251,7 @@ func TestCompletionSaysHowMany(t *testing.T) {
 		if more := fmt.Sprintf("1 of %d   Enter run", all); strings.Contains(s, more) != (shown < all) {
 			t.Errorf("of %d commands %d are shown:\n%s", all, shown, s)
 		}
-		if h == 60 && shown != all {
+		if h == 72 && shown != all {
 			t.Errorf("%d of %d are shown on a high screen", shown, all)
 		}
 		d.press("down", "down")
