@@ -8,15 +8,19 @@ import (
 	"io"
 	"strings"
 
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/trace"
+	"vitrine/ui/chat"
+	"vitrine/ui/mention"
 	"vitrine/ui/paint"
 	"vitrine/ui/words"
 )
 
 // plainHelp is what /help prints.
 const plainHelp words.Text = `A line is a message. A line that ends with \ goes on in the next.
+@ and a path attach that file of the folder, @"with quotes" too; what is piped in attaches none.
 /model NAME changes the model, /quit or the end of the input leaves. Ctrl+C stops a turn and leaves.
 When a call waits for your word: y once, a always in this session, n no, n REASON no and why.`
 
@@ -205,7 +209,7 @@ func (p *plainChat) ask(ctx context.Context, text string) error {
 	f := newFollower(p.c, p.app, p.id, false, 0)
 	defer f.close()
 	f.plain, f.user = p, p.o.user
-	if err := p.app.Agent.Submit(ctx, p.id, strings.TrimPrefix(text, " ")); err != nil {
+	if err := p.app.Agent.Submit(ctx, p.id, p.attached(ctx, strings.TrimPrefix(text, " "))); err != nil {
 		p.c.out.line("Not sent: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
 		return nil
 	}
@@ -220,6 +224,19 @@ func (p *plainChat) ask(ctx context.Context, text string) error {
 		return nil
 	}
 	return err
+}
+
+// attached is the text with the files that it names with @, each of which is told; what a program wrote names none.
+func (p *plainChat) attached(ctx context.Context, text string) string {
+	if p.app.Files == nil || p.c.proc.In != Terminal {
+		return text
+	}
+	files := mention.Resolve(ctx, text, p.app.Files.Read, func(string) bool { return false })
+	for _, f := range files {
+		_, fact, _ := chat.FileFact(p.c.lang, f)
+		p.c.out.line("File %s: %s.", f.Name, fact)
+	}
+	return attach.Compose(text, files)
 }
 
 // question puts a call before the user and hands the word on.

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"vitrine/llm/attach"
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
+	"vitrine/runtime/config"
 )
 
 // Only a whole line lets a call run; a sentence that begins like a word of consent is none.
@@ -41,6 +44,61 @@ func TestTypedAhead(t *testing.T) {
 		}
 		if want := map[Stream]string{Terminal: "n", Data: "always"}[in]; first != want || next == first {
 			t.Errorf("%v: the question gets %q, then %q is a message", in, first, next)
+		}
+	}
+}
+
+// folderOf are files by name.
+type folderOf map[string]string
+
+func (f folderOf) Names(context.Context) ([]string, bool, error) { return nil, false, nil }
+
+func (f folderOf) Read(_ context.Context, name string, limit int) attach.File {
+	text, ok := f[name]
+	if !ok {
+		return attach.File{Name: name, Refused: attach.Gone}
+	}
+	return attach.File{Name: name, Text: text[:min(limit, len(text))], Bytes: int64(len(text))}
+}
+
+// What a person names with @ goes with the message, and is told, cut or missing files too; what a program writes names nothing, and
+// neither does the prompt of a run.
+func TestFilesInPlain(t *testing.T) {
+	files := folderOf{"notes.md": "the deploy is on Friday", "long.txt": strings.Repeat("x", 80<<10)}
+	for _, in := range []Stream{Terminal, Data} {
+		b := newBench(t)
+		open := b.prog.Open
+		b.prog.Open = func(ctx context.Context, cfg config.Config, clk clock.Clock, o OpenOptions) (*App, error) {
+			app, err := open(ctx, cfg, clk, o)
+			app.Files = files
+			return app, err
+		}
+		b.f.onSubmit = answers("fine")
+		b.proc.In, b.proc.Stdin = in, strings.NewReader("see @notes.md and @long.txt and @\"not there\" and a@notes.md\n")
+		got := b.run("--plain")
+		b.want(got, ExitOK, "fine", "")
+		if len(b.f.submitted) != 1 {
+			t.Fatalf("%q", b.f.submitted)
+		}
+		text, with := attach.Split(b.f.submitted[0])
+		if in == Data {
+			if len(with) != 0 || strings.Contains(got.out, "File ") {
+				t.Errorf("what a program wrote attaches %d files: %q", len(with), got.out)
+			}
+			continue
+		}
+		if len(with) != 3 || with[0].Text != files["notes.md"] || !with[1].Cut() || with[2].Refused != attach.Gone || !strings.HasPrefix(text, "see @notes.md") {
+			t.Errorf("%q with %d files", text, len(with))
+		}
+		for _, want := range []string{"File notes.md: 23 B.", "File long.txt: the first 64.0 KB of 80.0 KB.", "File not there: not attached: it is not there."} {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%q is not told: %q", want, got.out)
+			}
+		}
+		b.f.submitted = nil
+		b.want(b.run("run", "see @notes.md"), ExitOK, "fine", "")
+		if len(b.f.submitted) != 1 || b.f.submitted[0] != "see @notes.md" {
+			t.Errorf("run sends %q", b.f.submitted)
 		}
 	}
 }

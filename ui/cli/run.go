@@ -18,6 +18,7 @@ const longRun words.Text = `Run one turn without the screen. The answer goes to 
 
 The prompt is what stands behind the flags. Standard input is read for - and, when there is no prompt, if it is a pipe or a
 file; it is never waited for otherwise. Without --session a new session is made; its name stands on standard error.
+An @ in the prompt is text: no file is attached, as it is on the screen and with --plain.
 
 With --json standard output gets one JSON object a line: the stored events of the run from run_start to run_end, and a retry
 event for each attempt that failed.

@@ -84,6 +84,7 @@ func commandTable1() map[Text]string {
 		"Model %s from the next turn on.": "从下一轮起使用模型 %s。",
 		"There is no command %s here; /help lists them. A blank before it sends it as text.": "这里没有命令 %s；/help 列出命令。前面加空格则作为文字发送。",
 		"Not sent: %s":                 "未发送：%s",
+		"File %s: %s.":                 "文件 %s：%s。",
 		"Turn %d.":                     "第 %d 轮。",
 		"The turn did not succeed: %s": "这一轮没有成功：%s",
 		"%s waits for your word. It would run with %s": "%s 等你答复。执行参数为 %s",

@@ -151,6 +151,7 @@ Exit codes: 0 succeeded, 1 failed, 2 wrong usage or configuration, 3 waits for y
 
 The prompt is what stands behind the flags. Standard input is read for - and, when there is no prompt, if it is a pipe or a
 file; it is never waited for otherwise. Without --session a new session is made; its name stands on standard error.
+An @ in the prompt is text: no file is attached, as it is on the screen and with --plain.
 
 With --json standard output gets one JSON object a line: the stored events of the run from run_start to run_end, and a retry
 event for each attempt that failed.
@@ -166,6 +167,7 @@ goes on.`: `不打开界面，运行一轮。回答写到标准输出，其余�
 
 提示词是各选项之后的文字。参数为 - 时读取标准输入；没有提示词且标准输入是管道或文件时也会读取，其他情况从不等待输入。
 不带 --session 时新建一个会话，其名称写到标准错误。
+提示词中的 @ 只是文字：不像界面和 --plain 那样附上文件。
 
 带 --json 时标准输出每行一个 JSON 对象：从 run_start 到 run_end 已存储的运行事件，每次失败的尝试另有一个 retry 事件。
 
@@ -192,8 +194,10 @@ named, like local:ollama/llama3.2 (where no endpoint is set ollama/llama3.2 will
 新会话使用的模型带有标记。--model 名称 或 MODEL 选用另一个；本机的模型只有指明才会使用，
 例如 local:ollama/llama3.2（未设置端点时写 ollama/llama3.2 即可）。在会话中用 /model 更换。`,
 		`A line is a message. A line that ends with \ goes on in the next.
+@ and a path attach that file of the folder, @"with quotes" too; what is piped in attaches none.
 /model NAME changes the model, /quit or the end of the input leaves. Ctrl+C stops a turn and leaves.
 When a call waits for your word: y once, a always in this session, n no, n REASON no and why.`: `一行是一条消息。以 \ 结尾的行在下一行继续。
+@ 加路径附上文件夹中的该文件，也可写 @"带引号的路径"；管道输入不附文件。
 /model 名称 更换模型，/quit 或输入结束时离开。Ctrl+C 停止这一轮并离开。
 调用等你答复时：y 一次，a 本会话总是，n 否，n 理由 否并说明原因。`,
 		`Delete sessions that nobody needs any more, and give the space back to the disk.
