@@ -68,7 +68,8 @@ func TestTerminalCursorInTheInput(t *testing.T) {
 	}
 }
 
-// B010: a byte 0x7F or 0x08 takes one character, whatever terminal it says it is.
+// B010: a byte 0x7F or 0x08 takes one character, whatever terminal it says it is; what the terminal's keyboard protocol tells as
+// Ctrl+Backspace takes a word, and as Backspace one character.
 func TestTerminalBackspace(t *testing.T) {
 	t.Parallel()
 	for _, term := range []string{"xterm-256color", "screen"} {
@@ -79,6 +80,10 @@ func TestTerminalBackspace(t *testing.T) {
 			y.until("the text", func() bool { return y.input() == "❯ 你好，abcf这是什么啊" })
 			y.send(b)
 			y.until(fmt.Sprintf("%s: one character less after %q", term, b), func() bool { return y.input() == "❯ 你好，abcf这是什么" })
+			y.send("\x1b[127;5u")
+			y.until("a word less", func() bool { return y.input() == "❯ 你好，abcf" })
+			y.send("\x1b[127u")
+			y.until("a character less", func() bool { return y.input() == "❯ 你好，abc" })
 			y.send("\x03\x03\x03")
 			if code := y.exit(); code != 0 {
 				t.Errorf("exit code %d", code)

@@ -167,8 +167,8 @@ func TestScrolledUpWhileTextStreams(t *testing.T) {
 	for _, s := range [][2]int{{120, 36}, {40, 12}, {80, 24}} {
 		d.resize(s[0], s[1])
 		d.short()
-		if !strings.Contains(d.screen(), "line 100 行") {
-			t.Errorf("at %v line 100 is gone:\n%s", s, d.screen())
+		if got := firstOfChat(d); got != "line 100 行" {
+			t.Errorf("at %v the top of the chat is %q, not line 100:\n%s", s, got, d.screen())
 		}
 	}
 	if top() != "line 100 行" {
@@ -184,6 +184,17 @@ func TestScrolledUpWhileTextStreams(t *testing.T) {
 	d.f.stream(id, "followed by G\n\n")
 	d.short()
 	d.sees("followed by G")
+}
+
+// firstOfChat is what stands at the top of the chat.
+func firstOfChat(d *driver) string {
+	chat := d.m.page().lay.chat
+	for _, row := range d.grid()[chat.y : chat.y+chat.h] {
+		if left, _, _ := strings.Cut(row, "⡇"); strings.TrimSpace(left) != "" {
+			return strings.TrimSpace(left)
+		}
+	}
+	return ""
 }
 
 // A session that is read again has each input once, with its paste still a paste.
