@@ -206,10 +206,11 @@ func scanCount(from row) (countRow, error) {
 }
 
 const (
-	// countsQuery goes through the hits once; the sessions of others fall out behind it.
+	// countsQuery goes through the hits once, which CROSS JOIN has SQLite do first: it would count them anew for each session. The
+	// sessions of others fall out behind it.
 	countsQuery = `SELECT h.num, h.hits, s.id, s.title, EXISTS (SELECT 1 FROM stars WHERE session_id = s.id)
 		FROM (SELECT rowid >> 32 AS num, count(*) AS hits FROM words WHERE words MATCH ? GROUP BY rowid >> 32) h
-		JOIN sessions s ON s.num = h.num WHERE s.user_id = ? ORDER BY s.updated_at DESC, s.num DESC`
+		CROSS JOIN sessions s ON s.num = h.num WHERE s.user_id = ? ORDER BY s.updated_at DESC, s.num DESC`
 	hitsQuery = `SELECT m.key, m.kind, m.content, m.tool_calls, m.tool_name, m.n, m.created_at, coalesce(r.turn, 0)
 		FROM (SELECT rowid AS key FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?) h
 		JOIN messages m ON m.key = h.key LEFT JOIN runs r ON r.id = m.run_id ORDER BY m.key DESC`

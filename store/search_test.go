@@ -251,6 +251,43 @@ func TestSearchLooksPastTheIndex(t *testing.T) {
 	}
 }
 
+// The words of a search through all sessions are looked up once, not once for each session: a thousand of them took half a minute.
+func TestSearchLooksWordsUpOnce(t *testing.T) {
+	r := open(t, dbPath(t))
+	db, err := r.reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		query, first, then string
+		args               []any
+	}{
+		"counts": {countsQuery, "SCAN h", "sessions_num (num=?)", []any{"x", "ann"}},
+		"hits":   {hitsQuery, "h", "m USING INTEGER PRIMARY KEY (rowid=?)", []any{"x", 1, 2, 3}},
+		"past":   {pastQuery, "m USING INTEGER PRIMARY KEY (rowid=?)", "r USING INDEX", []any{"[1]"}},
+	} {
+		rows, err := db.Query("EXPLAIN QUERY PLAN "+c.query, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := ""
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			plan += detail + "\n"
+		}
+		if err := closing(rows, rows.Err()); err != nil {
+			t.Fatal(err)
+		}
+		if first, then := strings.Index(plan, c.first), strings.Index(plan, c.then); first < 0 || then < first || strings.Contains(plan, "sessions_user") {
+			t.Errorf("%s:\n%s", name, plan)
+		}
+	}
+}
+
 // Where more is found than is remembered, the rest is read.
 func TestSearchFindsMoreThanItRemembers(t *testing.T) {
 	r := open(t, dbPath(t))
