@@ -235,8 +235,11 @@ func (p *page) goToQuestion() {
 	p.ask.byUser, p.ask.follows, p.ask.before = true, false, p.ask.before && !p.ask.settled
 }
 
-// comes notes that a question came into view.
+// comes notes that a question came into view, or that the one before went.
 func (p *page) comes(id string) {
+	if p.said.text == p.T(soonText) { // which was of that one
+		p.said.text = ""
+	}
 	p.ask.id, p.ask.since, p.ask.settled, p.ask.before = id, p.env.now, false, !p.edit.Empty()
 }
 

@@ -126,6 +126,9 @@ func TestKeysOnTheirWay(t *testing.T) {
 			if len(d.f.settings) != 1 && !d.did("resume s true") {
 				t.Errorf("%s, %s: it cannot be answered: %q", name, way, d.f.order)
 			}
+			if d.m.page().questionID() == "" {
+				d.seesNot("answered nothing")
+			}
 		}
 	}
 	// Ctrl+C was meant for the run.
