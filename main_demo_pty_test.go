@@ -108,6 +108,15 @@ func TestLiveDemo(t *testing.T) {
 			t.Errorf("%s: exit code %d, %d requests\n%s", model, code, len(requests), errs)
 		}
 	}
+	// B191: the screen of a step that fails goes into logs; the key is not on it.
+	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Answer("your key is sk-live-0123456789 then") })
+	if err := os.WriteFile(file, []byte("model = \"live\"\n"+steps), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failing := vitrine(t.TempDir(), "demo", file, "--check").with("OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY=sk-live-0123456789")
+	if res := failing.run(t); res.code != 1 || !strings.Contains(res.stderr, "your key is ***") || strings.Contains(res.stderr, "01234567") {
+		t.Errorf("a failed step: exit code %d\n%s", res.code, res.stderr)
+	}
 	c := vitrine(t.TempDir(), "demo", file, "--check")
 	if err := os.WriteFile(file, []byte("model = \"live\"\n"+steps), 0o600); err != nil {
 		t.Fatal(err)

@@ -168,15 +168,16 @@ func (c *command) demo(ctx context.Context, o *options, d *demoOptions, name str
 	if err == nil && d.check {
 		c.out.line("%s: %s", script.Name, c.lang.N(len(script.Steps), "1 step", "%d steps", len(script.Steps)))
 	}
-	return demoError(err)
+	return demoError(err, record.Hider(stage.secrets))
 }
 
-// demoError keeps the screen of a failed step apart from the line that says what failed.
-func demoError(err error) error {
+// demoError keeps the screen of a failed step apart from the line that says what failed. It goes into logs: the keys in it are masked.
+func demoError(err error, hide func(string) string) error {
 	var failed *demo.StepError
 	if !errors.As(err, &failed) || failed.Err != nil {
 		return err
 	}
+	failed.What, failed.Screen = hide(failed.What), hide(failed.Screen)
 	return &DemoError{failed}
 }
 

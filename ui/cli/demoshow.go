@@ -20,7 +20,7 @@ import (
 
 // look registers how recordings look.
 func (d *demoOptions) look(c *command, f *pflag.FlagSet) {
-	f.StringVar(&d.theme, "theme", "dark", c.T("the colours of a recording: dark (the default) or light"))
+	f.StringVar(&d.theme, "theme", "dark", c.T("the colours of a recording: dark (the default), light or contrast"))
 	f.Lookup("theme").DefValue = ""
 	f.BoolVar(&d.noFrame, "no-frame", false, c.T("no window around a picture"))
 }

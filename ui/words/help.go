@@ -300,7 +300,7 @@ Data goes to a temporary folder, and no key is used unless the script says live.
 它在终端中以人的速度播放；--check 只检查，尽快完成；--record 写出终端所显示的内容：asciicast（.cast）、
 GIF（.gif）、SVG（.svg）或所有检查点的文字画面（.txt），可多次给出。
 数据放在临时目录，除非脚本写明 live，否则不使用密钥。你的脚本文件与内置演示一样播放。`,
-		"the colours of a recording: dark (the default) or light": "录制的配色：dark（默认）或 light",
-		"no window around a picture":                              "图片不带窗口边框",
+		"the colours of a recording: dark (the default), light or contrast": "录制的配色：dark（默认）、light 或 contrast",
+		"no window around a picture":                                        "图片不带窗口边框",
 	}
 }
