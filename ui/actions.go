@@ -137,7 +137,7 @@ func (m *Model) openHelp() tea.Cmd {
 		}
 		if c.slash != "" {
 			name := "/" + c.slash
-			title := m.T(c.title)
+			title := m.env.opts.Lang.T(c.title)
 			slash.Bindings = append(slash.Bindings, key.NewBinding(key.WithKeys(name), key.WithHelp(name, strings.ToLower(title[:1])+title[1:])))
 		}
 	}

@@ -98,7 +98,8 @@ func (m *Model) openPalette() tea.Cmd {
 	now := &keymap{keys: m.env.keys, dialog: m.env.dkeys}
 	items := make([]dialog.Item, 0, len(m.env.commands))
 	add := func(id string, title words.Text, slash, keys string) {
-		items = append(items, dialog.Item{ID: id, Label: m.T(title), Terms: string(title), Cells: []dialog.Cell{
+		// Titles name no keys: Tab is a tab there, whatever key goes to the next pane.
+		items = append(items, dialog.Item{ID: id, Label: m.env.opts.Lang.T(title), Terms: string(title), Cells: []dialog.Cell{
 			{Text: slash, Left: true, Role: theme.Faint}, {Text: keys, Role: theme.Faint},
 		}})
 	}

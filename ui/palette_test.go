@@ -58,6 +58,23 @@ func TestPaletteHasEveryAction(t *testing.T) {
 	}
 }
 
+// The names of the user's keys stand where texts name keys, and not in the place of words that only look like them.
+func TestKeyNamesInTitles(t *testing.T) {
+	d := newDriver(t, 120, 40, func(o *Options, _ *fake) {
+		o.Keys = []config.KeyBinding{{Action: "next_pane", Keys: []config.PlacedKey{{Key: "alt+n"}}}}
+	})
+	if got := d.m.T("Tab panes"); got != "Alt+N panes" {
+		t.Errorf("%q", got)
+	}
+	d.press("ctrl+p")
+	d.typed("tab before")
+	d.sees("Tab before")
+	d.seesNot("Alt+N before")
+	d.press("esc", "?")
+	d.typed("tab after")
+	d.seesNot("Alt+N after")
+}
+
 // choose takes an action out of the palette.
 func (d *driver) choose(title string) {
 	d.t.Helper()
