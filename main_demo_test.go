@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	goruntime "runtime"
 	"strconv"
 	"strings"
@@ -267,6 +268,14 @@ func TestDemosOfDifficultSessionsB191(t *testing.T) {
 		{"malformed", []llmtest.Reply{llmtest.Ask(llm.ToolCall{ID: "c", Name: "calculator", Arguments: `{"expression":`}), llmtest.Answer("so be it")}, []string{"bad"}, nil,
 			[]string{"calculator", "so be it"}},
 		{"no tool", []llmtest.Reply{llmtest.Ask(llm.ToolCall{ID: "c", Name: "nope", Arguments: "{}"}), llmtest.Answer("so be it")}, []string{"bad"}, nil, []string{"nope", "so be it"}},
+		{"todo by its id", []llmtest.Reply{llmtest.Ask(llm.ToolCall{ID: "t", Name: "todo", Arguments: `{"action":"add","text":"买 \"milk\""}`}), llmtest.Answer("on it")}, []string{"add it"}, func() {
+			id := regexp.MustCompile(`"id":"([^"]+)","text":`).FindStringSubmatch(command("trace", "todo-by-its-id", "--json"))
+			if id == nil {
+				id = []string{"", "none"}
+			}
+			server.Push(llmtest.Ask(llm.ToolCall{ID: "u", Name: "todo", Arguments: `{"action":"complete","text":"` + id[1] + `"}`}), llmtest.Answer("off it"))
+			command("run", "--session", "todo-by-its-id", "complete it")
+		}, []string{"1 of 1", "off it"}},
 		{"out of steps", []llmtest.Reply{llmtest.Ask(sum), llmtest.Ask(sum), llmtest.Ask(sum), llmtest.Answer("now")}, []string{"one", "two"}, nil, []string{"3 of 3 steps", "now"}},
 		{"like a command", []llmtest.Reply{llmtest.Answer("first"), llmtest.Answer("second"), llmtest.Answer("third")}, []string{"/help", "?what", "y\nand\tz"}, nil,
 			[]string{"/help", "?what", "third"}},

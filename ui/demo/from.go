@@ -22,6 +22,7 @@ type Story struct {
 	turns []*storyTurn
 	byRun map[string]*storyTurn
 	tools map[string]*storyTool
+	todos map[string]string // the texts by id: in a play they have other ids
 	caps  trace.Caps
 	// unknown is set when it is not known what was asked before some calls.
 	unknown bool
@@ -69,7 +70,7 @@ func NewStory(title string, hide func(string) string) *Story {
 	if hide == nil {
 		hide = func(s string) string { return s }
 	}
-	return &Story{title: hide(title), hide: hide, byRun: map[string]*storyTurn{}, tools: map[string]*storyTool{}}
+	return &Story{title: hide(title), hide: hide, byRun: map[string]*storyTurn{}, tools: map[string]*storyTool{}, todos: map[string]string{}}
 }
 
 // Event takes one of the session's stored events.
@@ -79,6 +80,10 @@ func (s *Story) Event(e trace.Event) {
 		if d.Caps != nil {
 			s.caps.Steps, s.caps.Calls = max(s.caps.Steps, d.Caps.Steps), max(s.caps.Calls, d.Caps.Calls)
 		}
+		return
+	}
+	if d, ok := e.Data.(trace.TodoData); ok && d.ID != "" {
+		s.todos[d.ID] = d.Text
 		return
 	}
 	t := s.byRun[e.RunID]
@@ -263,6 +268,9 @@ func (s *Story) calls(t *storyTurn, stored []llm.ToolCall) (calls []storyCall) {
 		if raw, ok := t.raw[c.ID]; ok {
 			args = raw
 		}
+		if c.Name == todoTool {
+			args = s.byText(args)
+		}
 		if t.before {
 			s.unknown = true
 			if tool := s.tools[c.Name]; tool != nil && tool.asked {
@@ -272,6 +280,19 @@ func (s *Story) calls(t *storyTurn, stored []llm.ToolCall) (calls []storyCall) {
 		calls = append(calls, storyCall{ID: c.ID, Name: c.Name, Args: s.hide(args)})
 	}
 	return calls
+}
+
+// todoTool is the tool that takes the id of a todo, or its text.
+const todoTool = "todo"
+
+// byText names todos by their texts in the arguments of a call.
+func (s *Story) byText(args string) string {
+	for _, id := range sortedKeys(s.todos) {
+		if quoted, err := json.Marshal(s.todos[id]); err == nil {
+			args = strings.ReplaceAll(args, `"`+id+`"`, string(quoted))
+		}
+	}
+	return args
 }
 
 // Turns is how many turns it has.
