@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Here text of the chat is selected with the mouse. It is copied when the button is let go, and stays selected until Esc or the next
+// Here text is selected with the mouse. It is copied when the button is let go, and stays selected until Esc or the next
 // press.
 
 const (
@@ -50,6 +50,11 @@ func (p *page) press(e tea.Mouse) tea.Cmd {
 // drag takes a selection to the pointer, while the button is down.
 func (m *Model) drag(e tea.Mouse) tea.Cmd {
 	p := m.page()
+	if p.marked.down && p.dialog == nil {
+		m.dirty = true
+		p.markTo(e)
+		return nil
+	}
 	if !p.columns.seen().Dragging() || p.dialog != nil {
 		return nil
 	}
@@ -109,6 +114,14 @@ func (p *page) scrollBeside() tea.Cmd {
 func (m *Model) released() tea.Cmd {
 	p := m.page()
 	v := p.columns.seen()
+	if p.marked.down {
+		p.marked.down = false
+		if text := p.markedText(); text != "" {
+			return p.copyText(text)
+		}
+		p.marked = marked{}
+		return nil
+	}
 	if !v.Dragging() {
 		return nil
 	}

@@ -341,3 +341,55 @@ func TestDragBesideThePane(t *testing.T) {
 		t.Errorf("below the chat %.40q to %q", d.clip, d.clip[max(len(d.clip)-40, 0):])
 	}
 }
+
+// In trace and todos the mouse selects what is seen there, within the pane; it goes along when that is scrolled, and ends when it says
+// something else.
+func TestDragInTraceAndTodos(t *testing.T) {
+	d := newDriver(t, 160, 24)
+	id := d.id()
+	d.turns(40)
+	d.f.todo(id, "部署计划在星期五")
+	d.f.todo(id, "second")
+	d.short()
+	x, y := d.place("划在星期五")
+	_, below := d.place("second")
+	r := d.m.page().lay.todos
+	d.drag(x+1, y, r.x-40, below)
+	d.copied("划在星期五")
+	d.press("esc")
+	if d.reversed() != "" || d.m.page().focus != paneTodos {
+		t.Error("Esc does not take the selection away, and nothing else")
+	}
+	x, y = d.place("▸ turn 32")
+	_, below = d.place("▸ turn 34")
+	d.drag(x+2, y, d.w-1, below)
+	lines := strings.Split(d.clip, "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "turn 32 ") || !strings.HasPrefix(lines[1], "▸ turn 33 ") || !strings.HasSuffix(lines[2], "6.6k") || strings.Contains(d.clip, "⡇") {
+		t.Errorf("of the trace %q", d.clip)
+	}
+	want, shown := d.clip, d.reversed()
+	d.clip = ""
+	d.send(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp})
+	d.settle()
+	if _, moved := d.place("▸ turn 34"); moved <= below || d.reversed() == "" {
+		t.Fatalf("scrolled:\n%s\n%q", d.screen(), d.reversed())
+	}
+	if got := d.reversed(); got != shown {
+		t.Errorf("scrolled there is %q in reverse, not %q", got, shown)
+	}
+	d.press("y")
+	d.copied(want)
+	for range 30 {
+		d.send(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp})
+	}
+	d.settle()
+	if d.reversed() != "" || d.m.page().markedText() != "" {
+		t.Errorf("out of sight %q is selected", d.m.page().markedText())
+	}
+	for range 30 {
+		d.send(tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelDown})
+	}
+	if d.settle(); d.reversed() != "" {
+		t.Errorf("it comes back: %q", d.reversed())
+	}
+}

@@ -69,6 +69,7 @@ type page struct {
 	want     request
 	seek     seeking
 	mouse    mouse
+	marked   marked
 	goal     goal // where to go once the session is loaded
 }
 

@@ -25,7 +25,7 @@ func (p *page) paneKey(k tea.KeyPressMsg) tea.Cmd {
 			p.env.panes.zoom = p.focus
 		}
 	case key.Matches(k, keys.CopyAnswer):
-		if text := p.columns.seen().SelectedText(); text != "" {
+		if text := p.selected(); text != "" {
 			return p.copyText(text)
 		}
 		if text := p.columns.seen().CopySelected(); text != "" && p.focus == paneChat {
@@ -240,7 +240,7 @@ func (p *page) todoID(n int) (string, bool) {
 }
 
 func (p *page) copyAnswer() tea.Cmd {
-	if text := p.columns.seen().SelectedText(); text != "" {
+	if text := p.selected(); text != "" {
 		return p.copyText(text)
 	}
 	return p.copyText(p.columns.chat.CopyAnswer())

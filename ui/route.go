@@ -118,7 +118,7 @@ func (m *Model) escape() tea.Cmd {
 		p.complete.close(p.edit.Text())
 		p.files.close(p.edit.Raw())
 	case unselect:
-		p.columns.seen().Unselect()
+		p.unselect()
 	case "take back":
 		_, cmd := p.unchoose()
 		return cmd
@@ -159,7 +159,7 @@ func (m *Model) escapeDoes() words.Text {
 	switch {
 	case p.complete.open(), p.files.open(), p.files.stop != nil:
 		return "close"
-	case p.columns.seen().Selecting():
+	case p.selecting():
 		return unselect
 	case p.answering():
 		return "take back"
@@ -251,7 +251,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	if e.Button != tea.MouseLeft || p.dialog != nil {
 		return nil
 	}
-	p.columns.seen().Unselect()
+	p.unselect()
 	if p.lay.tabs.has(e.X, e.Y) {
 		i, ok := m.bar.at(e.X)
 		switch {
@@ -269,11 +269,13 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	case paneTrace:
 		p.focusOn(at)
 		p.columns.traced().Click(e.Y - p.lay.trace.y)
+		p.pressRows(at, e)
 		return p.traceMore()
 	case paneInput:
 		p.leaveQuestion()
 	case paneTodos:
 		p.focusOn(at)
+		p.pressRows(at, e)
 	case paneQuestion:
 		if p.question() != noQuestion {
 			p.goToQuestion()

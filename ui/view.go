@@ -287,12 +287,12 @@ func (p *page) chatRows(r rect) []string {
 
 func (p *page) traceRows(r rect) []string {
 	p.columns.traced().SetSize(r.w, r.h)
-	return p.columns.traced().Rows()
+	return p.showMarked(paneTrace, p.columns.traced().Rows())
 }
 
 func (p *page) todoRows(r rect) []string {
 	p.columns.side.SetSize(r.w, r.h)
-	return p.columns.side.Rows()
+	return p.showMarked(paneTodos, p.columns.side.Rows())
 }
 
 // inputRows draws the input, and says where the real cursor stands: in it while it has the focus.
