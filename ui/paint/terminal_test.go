@@ -13,7 +13,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"vitrine/runtime/clock"
 	"vitrine/ui/paint"
@@ -176,5 +179,68 @@ func TestWhoKnowsLinks(t *testing.T) {
 		if got := paint.KnowsLinks(func(name string) string { return vars[name] }); got != want {
 			t.Errorf("%s: %v", env, got)
 		}
+	}
+}
+
+// B034: what the terminal answers only after the last key was read, when the program leaves, is waited for and dropped: the shell reads
+// nothing of it. A program that was on for longer, or was answered, does not wait.
+func TestLateAnswersReachNoShell(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		on       time.Duration
+		answered bool
+		waits    bool
+	}{{"at once", 0, false, true}, {"answered", 0, true, false}, {"long ago", time.Minute, false, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			master, tty, err := pty.Open()
+			if err != nil {
+				t.Skip(err)
+			}
+			defer func() { _, _ = master.Close(), tty.Close() }()
+			if _, err := term.MakeRaw(tty.Fd()); err != nil { // the shell's own mode: so each byte could be read
+				t.Fatal(err)
+			}
+			clk := clock.NewSim(start)
+			on := paint.NewTerminal(paint.TerminalConfig{In: tty, Out: &sink{}, Clock: clk, Painter: paint.PainterConfig{Profile: colorprofile.TrueColor}, Env: func(string) string { return "" }})
+			ended := false
+			clk.Go(func() {
+				if err := on.Start(); err != nil {
+					t.Error(err)
+				}
+				if c.answered {
+					on.Filter(tea.BackgroundColorMsg{})
+					on.Filter(tea.ModeReportMsg{})
+					on.Filter(tea.ModeReportMsg{})
+				}
+				_ = clk.Sleep(t.Context(), c.on)
+				if err := on.Close(); err != nil {
+					t.Error(err)
+				}
+				ended = true
+			})
+			clk.Settle()
+			clk.Advance(c.on)
+			if ended == c.waits {
+				t.Fatalf("it has ended: %v", ended)
+			}
+			if !c.waits {
+				return
+			}
+			if _, err := master.WriteString("\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?2027;2$y\x1b[12;40R\x1b[?62;22c"); err != nil {
+				t.Fatal(err)
+			}
+			for n := 0; n == 0; { // they have come to the tty
+				if n, err = unix.Poll([]unix.PollFd{{Fd: int32(tty.Fd()), Events: unix.POLLIN}}, 1000); err != nil && err != unix.EINTR {
+					t.Fatal(err)
+				}
+			}
+			clk.Advance(time.Second)
+			if !ended {
+				t.Fatal("it does not end")
+			}
+			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(tty.Fd()), Events: unix.POLLIN}}, 0); err != nil || n > 0 {
+				t.Errorf("there is something to read for the shell: %d, %v", n, err)
+			}
+		})
 	}
 }
