@@ -371,7 +371,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		q.Press("ctrl+c")
 		q.press(key)
 		if key == "x" {
-			q.wait("[interrupted]")
+			q.wait("/ interrupted")
 		} else {
 			q.done()
 			q.sees("over")

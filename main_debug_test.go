@@ -303,7 +303,7 @@ func debuggerSurvives(t *testing.T, before, key string) {
 	q.press(key)
 	switch key {
 	case "x":
-		q.wait("[interrupted]")
+		q.wait("/ interrupted")
 		q.seesNot("PAUSED")
 		l.has()
 		q.turns("ann-window-1")

@@ -213,6 +213,33 @@ func TestTerminalLargePaste(t *testing.T) {
 	}
 }
 
+// B013: over a slow line a paste comes with a character cut in two and a pause between, and holds an escape: nothing of it is lost, and it
+// takes no longer for that, since the library would go through all of it again with every piece until the line rests.
+func TestTerminalSlowPaste(t *testing.T) {
+	t.Parallel()
+	y := startTTY(t, vitrine(t.TempDir()), 100, 30)
+	y.wait("ready")
+	y.send(pasteBegin + "部\xe7\xbd")
+	time.Sleep(120 * time.Millisecond)
+	y.send("\xb2 \x1bx")
+	text := strings.Repeat("汉字abc 部署", 20_000) // half a MB
+	for s := text; s != ""; {
+		n := min(100, len(s))
+		y.send(s[:n])
+		s = s[n:]
+	}
+	y.send("\nend" + pasteEnd)
+	y.until("the paste", func() bool { return strings.HasSuffix(y.input(), "]") || strings.Contains(y.screen(), "end") })
+	y.send("\x0f") // opens it here
+	y.until("the opened paste", func() bool { return strings.Contains(y.screen(), "end") })
+	y.send("\x1b[1;5H\x1b[1~")
+	y.until("its beginning", func() bool { return strings.Contains(y.screen(), "部署 ") })
+	y.send("\x18q")
+	if code := y.exit(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // pasted are lines of 80 characters, Chinese and others.
 func pasted(lines int) string {
 	var b strings.Builder

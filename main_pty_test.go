@@ -479,7 +479,7 @@ func TestTerminalKilled(t *testing.T) {
 			z.wait("? INTERRUPTED  turn 1")
 			time.Sleep(seen)
 			z.send("\tx") // the question has the focus after Tab
-			z.wait("[interrupted]")
+			z.wait("/ interrupted")
 			z.send("what is 2+2?\r")
 			z.wait("2+2 = 4", "✓ done")
 			z.send("\x03\x03")

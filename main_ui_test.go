@@ -672,7 +672,7 @@ func TestKilledAndAskedAbout(t *testing.T) {
 				given++
 				q.Press("x", "enter")
 				q.until("the end of the question", func(s demo.Screen) bool { return !s.Has("INTERRUPTED") })
-				q.wait("[interrupted]")
+				q.wait("/ interrupted")
 			}
 		}
 		q.ask("what is 2+2?")
@@ -720,7 +720,7 @@ func TestCtrlC(t *testing.T) {
 	p.Press("ctrl+c")
 	p.until("the cancelled turn", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " / stopped") })
 	p.Enter("use the tool")
-	p.until("the tool at work", func(s demo.Screen) bool { return s.Has("nap") && strings.Contains(status(s), "nap") })
+	p.until("the tool at work", func(s demo.Screen) bool { return s.Has("nap") && strings.Contains(status(s), "running") })
 	p.Press("ctrl+c")
 	p.until("the cancelled tool", func(s demo.Screen) bool { return strings.HasPrefix(status(s), " / stopped") })
 	p.turns("ann-window-1")

@@ -132,7 +132,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:
-		return m.paste(msg.Content)
+		return m.paste(paint.Pasted(msg.Content))
 	case tea.MouseWheelMsg:
 		return m.wheel(msg.Mouse())
 	case tea.MouseReleaseMsg:

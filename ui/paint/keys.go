@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"vitrine/runtime/clock"
 )
@@ -46,28 +47,32 @@ type Keys struct {
 	paste  bool      // within a paste
 	mouse  time.Time // when the last mouse report came
 	tail   []byte    // the last bytes handed on, where a paste may begin or end
+	part   []byte    // the beginning of a character, or of the end of a paste
 }
 
 // Read gives what was typed. It may give nothing, without an error.
 func (k *Keys) Read(b []byte) (int, error) {
 	if len(k.out) == 0 {
-		n, err := k.File.Read(b)
+		// What is handed on may be thrice as long, behind an answer that was held back. All of it must fit: the library waits for the
+		// terminal before it reads again, not for what is left here.
+		in := b[:max(1, (len(b)-mostAnswer)/utf8.RuneLen(pastedEscape)-len(escKey))]
+		n, err := k.File.Read(in)
 		if n == 0 {
 			return 0, err
 		}
-		for n < len(b) {
-			wait := k.unfinished(b[:n])
+		for n < len(in) {
+			wait := k.unfinished(in[:n])
 			if wait == 0 || !k.ready(wait) {
 				break
 			}
-			more, _ := k.File.Read(b[n:]) // an error comes again
+			more, _ := k.File.Read(in[n:]) // an error comes again
 			if more == 0 {
 				break
 			}
 			n += more
 		}
-		k.entered(b[:n])
-		k.take(b[:n], k.Clock.Now())
+		k.entered(in[:n])
+		k.take(in[:n], k.Clock.Now())
 	}
 	n := copy(b, k.out)
 	k.out = k.out[n:]
@@ -136,7 +141,8 @@ func (k *Keys) take(b []byte, now time.Time) {
 			switch {
 			case i < handed:
 			case data[i] == 0x1b && i+1 == len(data) && !k.paste: // nothing came behind it
-				k.out = append(k.out, escKey...)
+				k.out = append(append(k.out, k.part...), escKey...)
+				k.part = nil
 				k.note(data[i])
 			default:
 				k.hand(data[i])
@@ -170,11 +176,44 @@ func (k *Keys) take(b []byte, now time.Time) {
 	}
 }
 
-// hand hands a byte on.
+// hand hands a byte on, characters as a whole. The library takes the first half of a character for something else when the other half
+// comes late, and waits at an escape within a paste until nothing comes for a while, looking through all that came since with each
+// piece: so nothing in a paste is broken, and an escape has another sign there; see Pasted.
 func (k *Keys) hand(c byte) {
-	k.out = append(k.out, c)
+	within := k.paste
 	k.note(c)
+	for k.part = append(k.part, c); len(k.part) > 0; {
+		n := 0
+		switch {
+		case within && k.part[0] == 0x1b:
+			if len(k.part) < len(pasteEnd) && strings.HasPrefix(pasteEnd, string(k.part)) {
+				return
+			}
+			if n = len(pasteEnd); string(k.part) != pasteEnd {
+				n = 1
+				k.out = utf8.AppendRune(k.out, pastedEscape)
+				break
+			}
+			k.out = append(k.out, pasteEnd...)
+		case !utf8.FullRune(k.part):
+			return
+		default:
+			var r rune
+			if r, n = utf8.DecodeRune(k.part); within {
+				k.out = utf8.AppendRune(k.out, r) // what is no character is U+FFFD
+			} else {
+				k.out = append(k.out, k.part[:n]...)
+			}
+		}
+		k.part = k.part[n:]
+	}
 }
+
+// pastedEscape stands for an escape within a paste; it is no character.
+const pastedEscape = '\uFDD0'
+
+// Pasted is the text of a paste whose bytes came through Keys.
+func Pasted(text string) string { return strings.ReplaceAll(text, string(pastedEscape), "\x1b") }
 
 // note sees where pastes begin and end.
 func (k *Keys) note(c byte) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -134,10 +135,57 @@ func TestKeysComeThrough(t *testing.T) {
 			y.send(rest[:n], time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms"))*time.Millisecond)
 			rest = rest[n:]
 		}
-		if got := y.text(); got != text {
+		if got := paint.Pasted(y.text()); got != text {
 			t.Fatalf("%q comes through as %q", text, got)
 		}
 	})
+}
+
+// B013: whatever is within a paste, and however it is cut, the library gets whole characters and no escape but that of the end: at half a
+// character or an escape it would wait, and look through all of the paste again with each piece.
+func TestPastesComeWhole(t *testing.T) {
+	piece := rapid.OneOf(rapid.SampledFrom([]string{"a\n", "部署", "\x1b", "\x1b[", "\x1b[20", "\x1b[200~", "\x1bx", "\x1b[31m", "\x1b]0;t\a", "\x9b", "\xe6\xb1", "\xff", "\x00", "👍🏽", "\x7f"}),
+		rapid.StringMatching(`[a-z]{0,3}`))
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.ReplaceAll(strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pasted"), ""), "\x1b[201~", "")
+		y := newTypist(t)
+		defer y.close()
+		for rest := "\x1b[200~" + text + "\x1b[201~"; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			y.send(rest[:n], time.Duration(rapid.IntRange(0, 200).Draw(t, "ms"))*time.Millisecond)
+			rest = rest[n:]
+			for len(y.left) > 0 {
+				y.ready(time.Hour)
+				buf := make([]byte, 4096)
+				n, _ := y.keys.Read(buf)
+				y.got.Write(buf[:n])
+				if !utf8.ValidString(y.got.String()) {
+					t.Fatalf("half a character is handed on: %q", y.got.String())
+				}
+			}
+		}
+		got, ok := strings.CutPrefix(y.text(), "\x1b[200~")
+		got, whole := strings.CutSuffix(got, "\x1b[201~")
+		if !ok || !whole || strings.Contains(got, "\x1b") {
+			t.Fatalf("%q comes through as %q", text, got)
+		}
+		if want := string([]rune(text)); paint.Pasted(got) != want {
+			t.Fatalf("%q comes through as %q", want, got)
+		}
+	})
+}
+
+// A character whose halves come one by one is handed on whole.
+func TestCharactersComeWhole(t *testing.T) {
+	y := newTypist(t)
+	defer y.close()
+	y.send("a\xe9\x83", 0)
+	y.send("\xa8", time.Second)
+	y.send("\xe9", time.Second)
+	y.send("b\x1b", time.Second)
+	if got := y.text(); got != "a部\xe9b\x1b" {
+		t.Errorf("%q comes through", got)
+	}
 }
 
 // B041: a report of the mouse may be cut anywhere, with any pause, and nothing of it is typed text; behind other reports an escape that

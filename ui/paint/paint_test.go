@@ -1,14 +1,18 @@
 package paint
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"vitrine/runtime/clock"
 )
 
 // nasty draws text as a hostile tool could send it.
@@ -260,5 +264,33 @@ func BenchmarkWrap(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		_ = Metrics{}.Wrap(s, 76)
+	}
+}
+
+// All that was read is handed on at once, however much longer it gets: who reads waits for the terminal, and would not come again for the rest.
+func TestKeysLeaveNothing(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	text := "\x1b[200~" + strings.Repeat("\x1b", 5000) + strings.Repeat("\xff", 5000) + "\x1b[201~k"
+	if _, err := w.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	k := &Keys{File: r, Clock: clock.NewSim(time.Time{}), Ready: func(time.Duration) bool { return true }}
+	var got strings.Builder
+	for buf := make([]byte, 4096); ; {
+		n, err := k.Read(buf)
+		if err != nil {
+			break
+		}
+		if got.Write(buf[:n]); len(k.out) > 0 {
+			t.Fatalf("%d bytes are left behind", len(k.out))
+		}
+	}
+	if s := got.String(); !strings.HasSuffix(s, "\x1b[201~k") || len(s) != 3*10_000+13 {
+		t.Errorf("%d bytes came through", len(s))
 	}
 }
