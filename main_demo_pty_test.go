@@ -117,6 +117,20 @@ func TestLiveDemo(t *testing.T) {
 	if res := failing.run(t); res.code != 1 || !strings.Contains(res.stderr, "your key is ***") || strings.Contains(res.stderr, "01234567") {
 		t.Errorf("a failed step: exit code %d\n%s", res.code, res.stderr)
 	}
+	dir := t.TempDir()
+	told := strings.Replace("model = \"live\"\n"+steps, "from the server", "your key is", 1)
+	if err := os.WriteFile(file, []byte(told), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	recording := vitrine(dir, "demo", file, "--record", "out.cast", "--record", "out.txt").with("OPENAI_BASE_URL="+server.URL(), "OPENAI_API_KEY=sk-live-0123456789")
+	if res := recording.run(t); res.code != 0 || !strings.Contains(res.stderr, "out.txt; look at it before you share it") {
+		t.Errorf("a recording: exit code %d\n%s", res.code, res.stderr)
+	}
+	for _, name := range []string{"out.cast", "out.txt"} {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(data), "your key is") || strings.Contains(string(data), "01234567") {
+			t.Errorf("%s: %v\n%s", name, err, data)
+		}
+	}
 	c := vitrine(t.TempDir(), "demo", file, "--check")
 	if err := os.WriteFile(file, []byte("model = \"live\"\n"+steps), 0o600); err != nil {
 		t.Fatal(err)

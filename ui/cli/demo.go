@@ -220,7 +220,11 @@ func (c *command) recordDemo(ctx context.Context, play demo.Play, d *demoOptions
 		return err
 	}
 	for _, path := range d.records {
-		c.err.line("%s", c.T("vitrine: wrote %s", path))
+		if play.Script.Model == demo.ModelLive { // what it shows nobody has read before
+			c.err.line("%s", c.T("vitrine: wrote %s; look at it before you share it: it shows all that was on the screen", path))
+		} else {
+			c.err.line("%s", c.T("vitrine: wrote %s", path))
+		}
 	}
 	return nil
 }
