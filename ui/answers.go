@@ -259,8 +259,8 @@ func starRank(r runtime.SessionInfo) int {
 
 func (m *Model) sessionItem(r runtime.SessionInfo) dialog.Item {
 	name := r.Title
-	if name == "" {
-		name = r.ID
+	if name == "" { // as its tab says, and told apart from others
+		name = m.T(untitled) + "  " + r.ID
 	}
 	if r.Starred {
 		name = m.env.style.Theme.Glyphs.Star + " " + name

@@ -105,7 +105,7 @@ func (m *Model) setBreak(arg string) tea.Cmd {
 	case arg == "off", arg == "" && p.debug.at.On():
 		b, say = runtime.Break{}, p.T("runs do not stand still any more")
 	case arg == "", arg == "next":
-		b, say = runtime.Break{Next: true}, p.T("the run stands still before its next call; Ctrl+X B again: not")
+		b, say = runtime.Break{Next: true}, p.T("the run waits for you before its next call; Ctrl+X B takes that back")
 	}
 	return tea.Batch(m.env.set(p.id, breaking, runtime.Setting{Break: &b}), p.tell(theme.Text, say))
 }

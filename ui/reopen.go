@@ -22,10 +22,10 @@ type closedTab struct {
 	n     int64 // the message at the top, 0: the end was followed
 }
 
-// noteClosed remembers a tab that goes.
-func (m *Model) noteClosed(p *page) {
+// noteClosed remembers a tab that goes, and says whether there was anything to remember.
+func (m *Model) noteClosed(p *page) bool {
 	if p.id == "" || !p.known || p.empty() && p.edit.Empty() {
-		return
+		return false
 	}
 	c := closedTab{id: p.id, index: slices.Index(m.pages, p)}
 	if v := p.columns.seen(); v.Stretch() || !v.Following() {
@@ -36,6 +36,7 @@ func (m *Model) noteClosed(p *page) {
 	if over := len(e.closed) - mostClosed; over > 0 {
 		e.closed = slices.Delete(e.closed, 0, over)
 	}
+	return true
 }
 
 // reopenTab brings the tab back that was closed last.

@@ -1,8 +1,12 @@
 package ui
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+
+	"vitrine/tools"
+	"vitrine/trace"
 )
 
 // However many tabs there are, titles that are shown say something: fewer tabs stand in the row rather than two letters of each, and
@@ -28,4 +32,32 @@ func TestManyTabsKeepTheirTitles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whoever closes a tab is told how to get it back; an empty one has nothing to come back.
+func TestClosingSaysHowToReopen(t *testing.T) {
+	d := newDriver(t, 120, 36)
+	d.enter("one")
+	d.f.answer(d.id())
+	d.short()
+	d.press("ctrl+x", "n")
+	d.short()
+	d.press("ctrl+x", "w")
+	d.short()
+	d.seesNot("opens it again")
+	d.press("ctrl+x", "w")
+	d.short()
+	d.sees("closed; Ctrl+X Z opens it again")
+}
+
+// While Ctrl+X lists its letters a question keeps its head: what is asked can be read.
+func TestLettersLeaveTheHeadOfAQuestion(t *testing.T) {
+	d := newDriver(t, 80, 24)
+	d.enter("go")
+	d.f.asked(d.id(), trace.ApprovalData{ID: "c1", Tool: "write_file", Effect: string(tools.SideEffect), Arguments: json.RawMessage(`{"path":"a"}`),
+		Preview: "a  new file, +9\n" + strings.Repeat("+ row\n", 9)})
+	d.short()
+	d.sees("APPROVE")
+	d.press("ctrl+x")
+	d.sees("APPROVE", "Ctrl+X  p commands")
 }

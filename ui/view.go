@@ -45,9 +45,13 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	p, s := m.page(), m.env.style
 	p.edit.SetWidth(m.w - inputIndent - 1)
 	p.lay.w, p.lay.h = m.w, m.h
-	dock := append(p.dockRows(m.w, m.notices), m.chordRows()...)
+	asked, letters := p.dockRows(m.w, m.notices), m.chordRows()
+	dock := append(asked, letters...)
 	l := arrange(m.w, m.h, p.edit.Height(), len(dock), m.env.panes)
 	p.lay = l
+	if over := len(dock) - l.dock.h; len(letters) > 0 && over > 0 && over < len(asked) { // while letters are shown, what is asked keeps its head
+		dock = append(asked[:len(asked)-over:len(asked)-over], letters...)
+	}
 	if l.tiny {
 		return tinyFrame(s, m.w, m.h), nil
 	}

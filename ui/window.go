@@ -167,13 +167,17 @@ func (m *Model) closeTab(p *page, how ending) tea.Cmd {
 	if p.busy() && p.held == 0 && how == endWait {
 		m.quit.background[p.id] = true
 	}
-	m.noteClosed(p)
+	noted := m.noteClosed(p)
 	give := m.env.closeSession(p.id, how, p.last())
 	if p.held != 0 || !p.loaded {
 		give = nil
 	}
 	m.drop(p)
-	return tea.Batch(m.refill(), give)
+	var told tea.Cmd
+	if noted {
+		told = m.page().tell(theme.Text, m.T("closed; Ctrl+X Z opens it again"))
+	}
+	return tea.Batch(m.refill(), give, told)
 }
 
 // leave ends the program: the tabs are kept, the engine shuts down. Asked again it does not wait.

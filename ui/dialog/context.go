@@ -127,6 +127,9 @@ const (
 	colFate   = 11
 )
 
+// narrowContext is the width up to which nothing is told of the cache.
+const narrowContext = 52
+
 // wideContext is the width from which a part shows its turn and the head what was reported.
 const wideContext = 76
 
@@ -142,6 +145,9 @@ func (c *Context) Rows(s line.Style, w, h int) []string {
 	}
 	rows = append(rows, c.reserve(s, w, list))
 	keys := " " + s.T("Enter text   p pin   f fold now   o JSON   Esc close")
+	if s.Metrics.Width(keys) > w {
+		keys = " " + s.T("Enter text   p pin   f fold   o JSON")
+	}
 	return clip(append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, keys)})), h)
 }
 
@@ -205,6 +211,9 @@ func (c *Context) row(s line.Style, w, i int) string {
 	tokens := theme.Tokens(p.Tokens, false)
 	right := []line.Span{line.Say(role, s.Metrics.PadLeft(tokens, colTokens)), line.Say(theme.Faint, "  "+s.Metrics.Pad(cached, colCached-2+1)),
 		line.Say(fateRole, " "+s.Metrics.Pad(fate, colFate))}
+	if w < narrowContext { // what it is, and what becomes of it, are more than where it was read from
+		right[1] = line.Say(theme.Text, " ")
+	}
 	if p.N > 0 && w >= wideContext {
 		right = append([]line.Span{line.Say(theme.Faint, " "+s.T("turn %d", p.Turn))}, right...)
 	}

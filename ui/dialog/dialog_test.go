@@ -519,3 +519,25 @@ func TestPromptSaysWhatEnterDoes(t *testing.T) {
 		}
 	}
 }
+
+// Where it is narrow the context keeps whole words: roles and what becomes of a part are told, the cache is not, and no key is cut.
+func TestNarrowContextKeepsItsWords(t *testing.T) {
+	v := contextView()
+	d := dialog.NewContext("c", v, dialog.DefaultKeys())
+	s := plain(d, 40, 9)
+	for _, want := range []string{"Enter text   p pin   f fold   o JSON", "user"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("no %q:\n%s", want, s)
+		}
+	}
+	if strings.Contains(s, "Esc cl") || strings.Contains(s, "  cached  ") {
+		t.Errorf("too much:\n%s", s)
+	}
+	if s := plain(d, 60, 9); !strings.Contains(s, "  cached  ") || !strings.Contains(s, "f fold now   o JSON   Esc close") {
+		t.Errorf("where there is room:\n%s", s)
+	}
+	x := dialog.NewText("t", "APPROVE  write_file", strings.Repeat("line\n", 30), dialog.DefaultKeys())
+	if s := plain(x, 40, 9); !strings.Contains(s, "APPROVE  write_file") || !strings.Contains(s, "1-8 of 31") || strings.Contains(s, "y copy") {
+		t.Errorf("a viewer:\n%s", s)
+	}
+}

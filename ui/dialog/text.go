@@ -79,6 +79,9 @@ func (t *Text) Rows(s line.Style, w, h int) []string {
 	t.last = max(len(t.rows)-t.page, 0)
 	t.top = min(t.top, t.last)
 	place := s.T("%d-%d of %d   y copy   Esc close", min(t.top+1, len(t.rows)), min(t.top+t.page, len(t.rows)), len(t.rows)) + " "
+	if s.Metrics.Width(" "+s.Text(t.title)+"  "+place) > w { // what it is comes before the keys
+		place = s.T("%d-%d of %d", min(t.top+1, len(t.rows)), min(t.top+t.page, len(t.rows)), len(t.rows)) + " "
+	}
 	rows := []string{s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, " "+s.Text(t.title))}, line.Say(theme.Faint, place))}
 	for _, r := range t.rows[t.top:min(t.top+t.page, len(t.rows))] {
 		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Text, " "+r)}))

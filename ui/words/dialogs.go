@@ -31,6 +31,8 @@ func dialogTable() map[Text]string {
 		"find##Enter does":                                     "查找",
 		"filter##Enter does":                                   "筛选",
 		"cannot be taken back":                                 "无法撤回",
+		"Enter text   p pin   f fold   o JSON":                 "Enter 原文   p 固定   f 折叠   o JSON",
+		"closed; Ctrl+X Z opens it again":                      "已关闭，Ctrl+X Z 重新打开",
 		"ok##Enter does":                                       "确定",
 		"%d-%d of %d":                                          "%d-%d / %d",
 		"nothing fits; Backspace takes a letter back":                                  "没有匹配项，Backspace 删除一个字",

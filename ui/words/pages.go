@@ -107,9 +107,9 @@ func pageTable2() map[Text]string {
 	return map[Text]string{
 		"break: model call": "断点：模型调用",
 		"break: %s":         "断点：%s",
-		"the run stands still before the next call of %s":                "运行会停在 %s 的下次调用之前",
-		"runs do not stand still any more":                               "运行不再停下",
-		"the run stands still before its next call; Ctrl+X B again: not": "运行会停在下次调用之前，再按 Ctrl+X B 取消",
+		"the run stands still before the next call of %s":                      "运行会停在 %s 的下次调用之前",
+		"runs do not stand still any more":                                     "运行不再停下",
+		"the run waits for you before its next call; Ctrl+X B takes that back": "运行会停在下次调用之前，再按 Ctrl+X B 取消",
 		"ANSWER": "代答",
 		"for %s, which does not run; text or JSON":   "代替 %s，它不会执行；文字或 JSON",
 		"PAUSED  before %s":                          "已暂停  %s 之前",
