@@ -665,6 +665,12 @@ func TestWaitsAreNotInTheTimeOfAStep(t *testing.T) {
 	s.at(4020, LLMCallData{StartedAt: ms(4001), LatencyMS: 19})
 	check("it has answered", treeOf(s.events...), 4025, 19, 35)
 
+	s = (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, StateData{State: "waiting_model", Pause: &Pause{}}).
+		at(172_800_000, RunEndData{State: "cancelled", DurationMS: 10})
+	tree := treeOf(s.events...)
+	check("stopped in a pause of two days", tree, 172_800_000, 0, 10)
+	equal(t, tree.Node("r/1/model1").Duration(ms(172_800_000)), 0*time.Millisecond)
+
 	s = (&script{run: "r", turn: 1}).at(0, RunStartData{Input: "x"}).in(1).at(10, LLMCallData{StartedAt: ms(10), LatencyMS: 20}).at(30, asked("a")).
 		at(3000, ToolResultData{ID: "a", CallID: "a", Tool: "save", Status: "not_run"}).at(3000, RunEndData{State: "cancelled", DurationMS: 33})
 	check("cancelled", treeOf(s.events...), 9000, 20, 33)

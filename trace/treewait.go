@@ -191,6 +191,9 @@ func (t *Tree) callOf(run *Node, id string) *Node {
 
 // waitNoMore ends the waits for the user in a run that is over.
 func (t *Tree) waitNoMore(n *Node, at time.Time) {
+	if n.asked && n.Kind == KindModel { // it never began
+		n.Start = at
+	}
 	n.waitsFor(false, at)
 	for _, c := range n.Children {
 		t.waitNoMore(c, at)
