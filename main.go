@@ -13,8 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	goruntime "runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -56,21 +54,8 @@ const (
 
 func main() {
 	cobra.MousetrapHelpText = "" // a double click on Windows opens the screen like any other start
-	lean()
+	cli.TendHeap(os.Getenv)
 	os.Exit(wiring{}.program().Execute(context.Background(), cli.FromOS()))
-}
-
-// gcStart and gcPercent are how far the heap grows before the first collection, and between those after it. A start is spared the
-// collections of what it only just made; afterwards a thousand sessions take a fifth less memory, and are as fast.
-const gcStart, gcPercent = 200, 50
-
-// lean takes less memory than Go would by itself; GOGC of the environment goes first.
-func lean() {
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	debug.SetGCPercent(gcStart)
-	goruntime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, gcPercent) // runs after the first collection
 }
 
 // wiring is what tests may put in the place of real parts. The zero value is the program.

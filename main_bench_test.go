@@ -96,7 +96,7 @@ func TestCrowdProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lean() // as the program does
+	cli.TendHeap(os.Getenv) // as the program does
 	dir, clk, prefix := os.Getenv(crowdDirEnv), clock.Real(), fmt.Sprintf("s%d-", os.Getpid())
 	if dir == "" {
 		dir = t.TempDir()
