@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// heapRoom is how many bytes may always be allocated between two collections, heapPercent how much more than that for a large heap, of
-	// what is live. A screen of some MB is not collected ten times a second; a thousand sessions take a fifth less than at Go's 100.
+	// heapRoom is how many bytes may always be allocated between two collections, heapPercent by how much of what is live a heap may grow
+	// where that is more. A screen of some MB is not collected ten times a second; a thousand sessions take a fifth less than at Go's 100.
 	heapRoom    = 12 << 20
 	heapPercent = 50
 	// leastHeap is the heap that Go lets grow to at 100 percent before it collects first.
