@@ -65,7 +65,7 @@ func (c *command) demoCommand(o *options) *cobra.Command {
 	f.BoolVar(&d.list, "list", false, c.T("list the built-in demos"))
 	f.BoolVar(&d.check, "check", false, c.T("only assert; nothing is shown but what fails"))
 	f.StringArrayVar(&d.records, "record", nil, c.T("write a recording: FILE.cast, .gif, .svg or .txt"))
-	f.Float64Var(&d.speed, "speed", 1, c.T("how much faster than a person, 0.1 to 100"))
+	f.Float64Var(&d.speed, "speed", 1, c.T("how much faster than a person, 0.1 to 100, in recordings too"))
 	f.DurationVar(&d.idle, "idle", 0, c.T("the longest pause, such as 2s (default: as the script has it)"))
 	d.look(c, f)
 	cmd.AddCommand(c.demoExport(o), c.demoFrom(o))

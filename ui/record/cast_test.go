@@ -110,6 +110,33 @@ func TestCastIsWritten(t *testing.T) {
 	}
 }
 
+// B185: a speed holds for the cast too, with the limit of its pauses; a picture that is made with it takes as long as the cast.
+func TestCastKeepsToSpeedB185(t *testing.T) {
+	for speed, want := range map[float64]string{
+		4:   `"idle_time_limit":0.5,"env":{"TERM":"xterm-256color"}}|[0.000000,"o","a"]|[0.250000,"m","seen"]|[7.750000,"r","10x3"]|[8.000000,"o","b"]|[8.500000,"o","half "]|[8.500000,"o","�"]|`,
+		0.5: `"idle_time_limit":4,"env":{"TERM":"xterm-256color"}}|[0.000000,"o","a"]|[2.000000,"m","seen"]|[62.000000,"r","10x3"]|[64.000000,"o","b"]|[68.000000,"o","half "]|[68.000000,"o","�"]|`,
+	} {
+		gif := filepath.Join(t.TempDir(), "a.gif")
+		cast := recorded(t, func(c *Config) {
+			c.Start, c.GIF, c.NoFrame, c.Hold = time.Time{}, gif, true, -1
+			c.Speed, c.Idle = speed, 2*time.Second
+		}, func(r *Recorder) {
+			r.Frame(after(10), "a")
+			r.Mark(after(11), "seen")
+			r.Resize(after(41), 10, 3)
+			r.Frame(after(42), "b")
+			r.Frame(after(44), "half \xe4")
+		})
+		if _, got, _ := strings.Cut(strings.ReplaceAll(cast, "\n", "|"), `"height":24,`); got != want {
+			t.Errorf("at %v\n%s\nwant\n%s", speed, got, want)
+		}
+		shown := time.Duration(float64(6*time.Second) / speed) // 1, 2, 1 and 2 s
+		if d := decode(t, gif).total - shown; d < 0 || d > 40*time.Millisecond {
+			t.Errorf("at %v the GIF lasts %v, not %v", speed, decode(t, gif).total, shown)
+		}
+	}
+}
+
 // Whatever is cut where: the text together is the same, each event is whole, and nothing switches character sets (B193).
 func TestOutputIsJoined(t *testing.T) {
 	for _, c := range []struct{ in, want string }{

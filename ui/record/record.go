@@ -41,7 +41,7 @@ type Config struct {
 type Look struct {
 	// Idle is the longest pause; zero is as long as it was, or as the cast says.
 	Idle time.Duration
-	// Speed makes it faster; zero is 1.
+	// Speed makes it faster, pauses of Idle too; zero is 1.
 	Speed float64
 	// Hold is how long the last picture stays before it begins again; zero is two seconds, less than zero is no time.
 	Hold time.Duration
@@ -71,13 +71,16 @@ type Recorder struct {
 	w, h   int
 	start  time.Time
 	at     time.Duration // of the last event
+	speed  float64       // of the cast
 	err    error
 	closed bool
 }
 
 // New begins a recording. It fails when a file cannot be written where it is wanted.
 func New(cfg Config) (*Recorder, error) {
-	r := &Recorder{cfg: cfg, w: cfg.Width, h: cfg.Height, start: cfg.Start, censor: newCensor(cfg.Secrets, cfg.Width, cfg.Height)}
+	speed := cmp.Or(cfg.Speed, 1)
+	cfg.Idle, cfg.Speed = quicker(cfg.Idle, speed), 1 // the cast is as fast as it is to be, and so is what is made of it
+	r := &Recorder{cfg: cfg, w: cfg.Width, h: cfg.Height, start: cfg.Start, speed: speed, censor: newCensor(cfg.Secrets, cfg.Width, cfg.Height)}
 	first := cmp.Or(cfg.Cast, cfg.GIF, cfg.SVG, cfg.Text)
 	if first == "" {
 		return nil, errors.New("record: no file is asked for")
@@ -170,7 +173,15 @@ func (r *Recorder) event(at time.Time, code Code, data string) {
 		r.start = at
 	}
 	r.at = max(r.at, at.Sub(r.start))
-	r.err = r.cast.Event(Event{At: r.at, Code: code, Data: data})
+	r.err = r.cast.Event(Event{At: quicker(r.at, r.speed), Code: code, Data: data})
+}
+
+// quicker is how long a time takes at a speed.
+func quicker(d time.Duration, speed float64) time.Duration {
+	if speed == 1 {
+		return d
+	}
+	return time.Duration(float64(d) / speed)
 }
 
 // Close ends the recording and makes the files. When it fails, or ctx ends, none is there that was not before; a cast that grew stays.

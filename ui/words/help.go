@@ -282,7 +282,7 @@ func helpTable4() map[Text]string {
 	return map[Text]string{
 		"only assert; nothing is shown but what fails":                  "只检查，仅显示失败的内容",
 		"write a recording: FILE.cast, .gif, .svg or .txt":              "写入录制：文件名以 .cast、.gif、.svg 或 .txt 结尾",
-		"how much faster than a person, 0.1 to 100":                     "比人快多少，0.1 到 100",
+		"how much faster than a person, 0.1 to 100, in recordings too":  "比人快多少，0.1 到 100，录制也按此速度",
 		"the longest pause, such as 2s (default: as the script has it)": "最长停顿，如 2s（默认按脚本）",
 		`Look for words in all that was said in your sessions, folded or not.
 
