@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gofrs/flock"
 )
 
 // draft is a file that is written beside its place and takes it when it is complete. Until then what stands there stays.
@@ -16,6 +18,7 @@ type draft struct {
 	path string // as the user named it
 	to   string // the same without links
 	file *os.File
+	lock *flock.Flock // of the file, until it has its place; nil where there are no locks
 	buf  *bufio.Writer
 }
 
@@ -40,7 +43,7 @@ func newDraft(path string, fault Disk) (*draft, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, failed(path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(d.to), "."+filepath.Base(d.to)+"-*.part")
+	f, lock, err := makeDraft(d.to)
 	if err != nil {
 		return nil, failed(path, err)
 	}
@@ -48,7 +51,7 @@ func newDraft(path string, fault Disk) (*draft, error) {
 	if fault != nil {
 		to = fault(f)
 	}
-	d.file, d.buf = f, bufio.NewWriterSize(to, 64<<10)
+	d.file, d.lock, d.buf = f, lock, bufio.NewWriterSize(to, 64<<10)
 	return d, nil
 }
 
@@ -96,13 +99,22 @@ func (d *draft) place() error {
 	if err := os.Rename(d.file.Name(), d.to); err != nil {
 		return failed(d.path, err)
 	}
+	d.unlock()
 	return nil
+}
+
+func (d *draft) unlock() {
+	if d.lock != nil {
+		_ = d.lock.Close() // nothing was written through it
+		d.lock = nil
+	}
 }
 
 // drop leaves nothing behind. It may be called after place.
 func (d *draft) drop() {
 	_ = d.file.Close()           // it may be closed
 	_ = os.Remove(d.file.Name()) // it may have its place
+	d.unlock()
 }
 
 // growing is a file that is read, perhaps, after the program was killed: each line is written at once, and a part of one is taken
