@@ -152,7 +152,7 @@ func TestMigrationIsQuick(t *testing.T) {
 	took := time.Since(start)
 	r.close(t)
 	t.Logf("migrated in %s", took)
-	if took > slack*10*time.Second {
+	if took > slack*time.Minute {
 		t.Errorf("migrating took %s", took)
 	}
 }

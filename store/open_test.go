@@ -362,10 +362,15 @@ func TestNewerDatabaseIsLeftAlone(t *testing.T) {
 	check := func(t *testing.T) {
 		t.Helper()
 		before := tree(t, filepath.Dir(path))
-		start := time.Now()
-		_, err := tryOpen(path)
-		if d := time.Since(start); d > time.Second {
-			t.Errorf("took %v", d)
+		var err error
+		quickest := time.Hour
+		for tries := 0; tries < 5 && quickest > time.Second; tries++ { // a stall of the machine is not all of them
+			start := time.Now()
+			_, err = tryOpen(path)
+			quickest = min(quickest, time.Since(start))
+		}
+		if quickest > time.Second {
+			t.Errorf("took %v", quickest)
 		}
 		var ne *NewerError
 		if !errors.As(err, &ne) || ne.Version != ours+1 || ne.Max != ours || ne.Path != path {

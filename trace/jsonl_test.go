@@ -782,7 +782,6 @@ func TestQuittingReaderDisturbsNobody(t *testing.T) {
 		}
 		screen.Close()
 	})
-	begin := time.Now()
 	for p := range 8 {
 		session := fmt.Sprint("p", p)
 		all.Go(func() {
@@ -801,9 +800,6 @@ func TestQuittingReaderDisturbsNobody(t *testing.T) {
 	b.Close()
 	if err := readers.Wait(bg); err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(begin); took > 10*time.Second { // a second at most where the machine is free
-		t.Errorf("it took %v", took)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

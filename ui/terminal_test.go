@@ -317,7 +317,7 @@ func quitInAFlood(t *testing.T, own bool) {
 	}
 	began := time.Now()
 	pr.stop()
-	if d := time.Since(began); d > time.Second {
+	if d := time.Since(began); d > 30*time.Second { // far above what it takes; what waits for the flood does not end
 		t.Errorf("leaving took %v", d)
 	}
 	wg.Wait()

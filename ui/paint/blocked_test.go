@@ -55,7 +55,7 @@ func TestATerminalThatIsStuck(t *testing.T) {
 			term.Filter(tea.RawMsg{Msg: "\x1b]52;c;" + blob + "\a"})
 		}
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("%d frames for a stuck terminal take %v", frames, took)
 	}
 	runtime.GC()
@@ -105,7 +105,7 @@ func TestATerminalThatStaysStuck(t *testing.T) {
 	if err := term.Close(); err == nil || !strings.Contains(err.Error(), "takes nothing any more") {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(began); took > 3*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it takes %v to give up", took)
 	}
 	_, _ = r.Close(), w.Close()
