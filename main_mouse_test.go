@@ -13,56 +13,99 @@ import (
 // A flood of mouse motion, some reports torn between ESC and [ or within a number, with a gap as over a slow line: what is typed in
 // between is all that the input gets, keys show at once, and motion that changes nothing writes nothing (B041).
 func TestTerminalMouseFlood(t *testing.T) {
-	y := startTTY(t, vitrine(t.TempDir()), 100, 30)
-	y.wait("ready")
-	const events, keys = 5000, 10
-	motion := func(i int) string { return fmt.Sprintf("\x1b[<35;%d;%dM", 1+i%97, 1+i%29) }
-	y.settled()
-	var took []time.Duration
-	typed := ""
-	key := func() time.Duration {
-		from, start := len(y.output(0)), time.Now()
-		y.send("q")
-		typed += "q"
-		y.until("the key", func() bool { return strings.Contains(y.output(from), "q") })
-		return time.Since(start)
+	for tries := 1; ; tries++ {
+		f := flood{tty: startTTY(t, vitrine(t.TempDir()), 100, 30)}
+		f.play()
+		f.rest()
+		switch got := f.input(); {
+		case got == "❯ "+f.typed && f.quick():
+			f.motionless()
+			return
+		case f.late: // no line is that slow: the machine held the sender up
+			if tries == 5 {
+				t.Logf("no report came in time: the input holds %q", got)
+				return
+			}
+			f.send("\x18q")
+			_ = f.exit()
+		default:
+			t.Fatalf("the input holds %q; keys show after %v, without motion after %v", got, f.took, f.alone)
+		}
 	}
-	alone := time.Duration(0)
+}
+
+// flood is a terminal whose mouse moves all the time.
+type flood struct {
+	*tty
+	typed string
+	took  []time.Duration // until a key that is typed meanwhile is shown
+	alone time.Duration   // the same without motion, the slowest of some
+	late  bool            // a gap was longer than it should have been
+}
+
+const floodEvents = 5000
+
+// play moves the mouse, and types now and then.
+func (f *flood) play() {
+	f.wait("ready")
+	f.settled()
 	for range 5 {
-		alone = max(alone, key())
+		f.alone = max(f.alone, f.key())
 	}
-	for i := range events {
-		y.send(motion(i))
+	for i := range floodEvents {
+		f.send(f.motion(i))
 		switch {
 		case i%500 == 250: // torn
-			m := motion(i)
+			m := f.motion(i)
 			at := 1 // between ESC and [
 			if i%1000 == 250 {
 				at = strings.IndexByte(m, ';') + 2 // within a number
 			}
-			y.send(m[:at])
+			f.send(m[:at])
+			began := time.Now()
 			time.Sleep(60 * time.Millisecond)
-			y.send(m[at:])
+			f.send(m[at:])
+			f.late = f.late || time.Since(began) > 100*time.Millisecond
 		case i%500 == 499:
-			took = append(took, key())
+			f.took = append(f.took, f.key())
 		}
 	}
-	y.until("the keys in the input", func() bool { return y.input() == "❯ "+typed })
-	if slices.Sort(took); len(took) != keys || took[keys/2] > 100*time.Millisecond && took[keys/2] > 10*alone {
-		t.Errorf("keys show after %v, without motion after %v", took, alone)
+}
+
+func (f *flood) motion(i int) string { return fmt.Sprintf("\x1b[<35;%d;%dM", 1+i%97, 1+i%29) }
+
+// key types one and returns how long it takes to be shown.
+func (f *flood) key() time.Duration {
+	from, start := len(f.output(0)), time.Now()
+	f.send("q")
+	f.typed += "q"
+	f.until("the key", func() bool { return strings.Contains(f.output(from), "q") })
+	return time.Since(start)
+}
+
+// rest waits until the input does not change any more.
+func (f *flood) rest() {
+	f.until("a key in the input", func() bool { return strings.HasSuffix(f.input(), "q") })
+	f.settled()
+}
+
+// quick says whether keys show in a tenth of a second, or where the machine is busy as soon as without motion or nearly so.
+func (f *flood) quick() bool {
+	slices.Sort(f.took)
+	median := f.took[len(f.took)/2]
+	return median < 100*time.Millisecond || median < 10*f.alone
+}
+
+// motionless moves the mouse once more and looks at what is written.
+func (f *flood) motionless() {
+	from := len(f.output(0))
+	for i := range floodEvents {
+		f.send(f.motion(i))
 	}
-	y.settled()
-	if got := y.input(); got != "❯ "+typed {
-		t.Errorf("the input holds %q", got)
-	}
-	from := len(y.output(0))
-	for i := range events {
-		y.send(motion(i))
-	}
-	y.send("z")
-	y.until("the last key", func() bool { return strings.HasSuffix(y.input(), "qz") })
-	y.settled()
-	if out := y.output(from); len(out) > 300 { // the key's frame
-		t.Errorf("%d motions and a key wrote %d bytes: %.200q", events, len(out), out)
+	f.send("z")
+	f.until("the last key", func() bool { return strings.HasSuffix(f.input(), "qz") })
+	f.settled()
+	if out := f.output(from); len(out) > 300 { // the key's frame
+		f.t.Errorf("%d motions and a key wrote %d bytes: %.200q", floodEvents, len(out), out)
 	}
 }

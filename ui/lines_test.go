@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -51,13 +52,17 @@ func startEmulated(t *testing.T, cfg termtest.Config, l slowLine, env ...string)
 // shows waits until the terminal shows a text.
 func (e *emulated) shows(text string) {
 	e.t.Helper()
-	for range 1500 {
-		if strings.Contains(e.emu.Screen(), text) {
-			return
+	e.until(fmt.Sprintf("%q", text), func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// until looks at the terminal until its screen is as wanted.
+func (e *emulated) until(what string, ok func(screen string) bool) {
+	e.t.Helper()
+	for end := time.Now().Add(waitLimit); !ok(e.emu.Screen()); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			e.t.Fatalf("%s does not come:\n%s", what, e.emu.Screen())
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	e.t.Fatalf("%q does not come:\n%s", text, e.emu.Screen())
 }
 
 // row is the row that begins with a sign.
@@ -94,7 +99,7 @@ func TestOldTerminal(t *testing.T) {
 			}
 		}
 		e.press("\x1b")
-		time.Sleep(100 * time.Millisecond)
+		e.until("the closed help", func(screen string) bool { return !strings.Contains(screen, "KEYS") })
 		e.press("\x18q")
 		e.shows("QUIT")
 		e.press("l")

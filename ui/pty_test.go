@@ -150,11 +150,10 @@ func (c *inTerminal) output() string {
 
 func (c *inTerminal) wait(text string) {
 	c.t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(waitLimit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if strings.Contains(c.output(), text) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	c.t.Fatalf("%q does not come:\n%q", text, c.output())
 }
@@ -168,7 +167,7 @@ func (c *inTerminal) exit() int {
 	go func() { done <- c.cmd.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(15 * time.Second):
+	case <-time.After(waitLimit):
 		c.t.Fatalf("it does not end:\n%q\n%s", c.output(), c.stderr.String())
 	}
 	after, err := term.GetState(c.tty.Fd())

@@ -44,11 +44,10 @@ func stockShows(t *testing.T, w, h int, film []tea.View) {
 		p.Send(v)
 		want := repaint(v.Content, w, h, ansi.GraphemeWidth)
 		bad := ""
-		for range 500 {
+		for end := time.Now().Add(waitLimit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 			if bad = term.differs(want); bad == "" {
 				break
 			}
-			time.Sleep(2 * time.Millisecond)
 		}
 		if bad != "" {
 			t.Errorf("screen %d, painted by Bubble Tea: %s", i, bad)

@@ -155,14 +155,16 @@ func startProgram(t *testing.T, w, h int, grapheme, own bool) *program {
 	return pr
 }
 
+// waitLimit is far above what anything takes, on a busy machine too.
+const waitLimit = 90 * time.Second
+
 // wait looks at the terminal until something is so.
 func (pr *program) wait(what string, ok func(screen string) bool) {
 	pr.t.Helper()
-	for range 1500 {
+	for end := time.Now().Add(waitLimit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok(strings.Join(pr.term.rows(), "\n")) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	pr.t.Fatalf("%s does not come:\n%s", what, strings.Join(pr.term.rows(), "\n"))
 }
@@ -265,7 +267,13 @@ func (pr *program) check(w, h int, grapheme bool, said string) {
 	pr.wait("the end", func(s string) bool {
 		return strings.Contains(s, "T|H|E| |E|N|D|") && strings.Contains(s, "✓| |d|o|n|e|")
 	})
-	time.Sleep(100 * time.Millisecond)
+	last, since := "", time.Now()
+	pr.wait("the last frame", func(s string) bool {
+		if s != last {
+			last, since = s, time.Now()
+		}
+		return time.Since(since) > 400*time.Millisecond
+	})
 	method := ansi.WcWidth
 	if grapheme {
 		method = ansi.GraphemeWidth

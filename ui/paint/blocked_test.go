@@ -70,7 +70,7 @@ func TestATerminalThatIsStuck(t *testing.T) {
 		defer close(read)
 		_, _ = io.Copy(emu, r)
 	}()
-	for end := time.Now().Add(30 * time.Second); !strings.HasPrefix(emu.Screen(), "NOW\n"); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(90 * time.Second); !strings.HasPrefix(emu.Screen(), "NOW\n"); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the newest frame does not come:\n%s", emu.Screen())
 		}
