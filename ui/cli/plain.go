@@ -79,6 +79,8 @@ type plainChat struct {
 	lines   *clock.Queue[inputLine]
 	// ahead was typed before a question came, and is for after it.
 	ahead []inputLine
+	// left is set by /quit and by the end of the lines: nothing is taken any more.
+	left bool
 }
 
 // inputLine is a line of the input, or why there are no more.
@@ -94,28 +96,27 @@ func (p *plainChat) chat(ctx context.Context) error {
 		p.c.out.line("Turn %d was interrupted. The next message gives it up; vitrine run%s --resume %s goes on with it.", r.Turn, asUser(p.o.user), r.ID)
 	}
 	p.turn = p.snap.Session.TurnCount
-	for {
+	for !p.left {
 		text, err := p.message()
 		switch {
 		case errors.Is(err, io.EOF):
-			p.c.out.line("Left. The session is kept: vitrine --plain%s --session %s", asUser(p.o.user), p.id)
-			return nil
+			p.left = true
+			continue
 		case err != nil:
 			return err
 		case strings.TrimSpace(text) == "":
 			continue
 		case strings.HasPrefix(text, "/"):
-			err = p.command(ctx, strings.TrimSpace(text))
+			p.command(ctx, strings.TrimSpace(text))
 		default:
 			err = p.ask(ctx, text)
 		}
-		if errors.Is(err, io.EOF) {
-			continue // the lines are at their end: the next look says so
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) { // of the end of the lines the next look tells
 			return err
 		}
 	}
+	p.c.out.line("Left. The session is kept: vitrine --plain%s --session %s", asUser(p.o.user), p.id)
+	return nil
 }
 
 // message reads a message of one line, or of several that are joined by a backslash.
@@ -179,29 +180,27 @@ func (p *plainChat) setAside() {
 	}
 }
 
-func (p *plainChat) command(ctx context.Context, line string) error {
+func (p *plainChat) command(ctx context.Context, line string) {
 	name, arg, _ := strings.Cut(line, " ")
 	switch name {
 	case "/quit", "/exit":
-		p.lines.Close() // the end of the input says that the session is kept
-		return io.EOF
+		p.left = true
 	case "/help":
 		p.c.out.raw(p.c.T(plainHelp) + "\n")
 	case "/model":
 		arg = strings.TrimSpace(arg)
 		if arg == "" {
 			p.c.out.line("Name the model: /model NAME; vitrine models lists them.")
-			return nil
+			return
 		}
 		if err := p.app.Agent.Set(ctx, p.id, runtime.Setting{Model: &arg}); err != nil {
 			p.c.out.line("The model stays: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
-			return nil
+			return
 		}
 		p.c.out.line("Model %s from the next turn on.", arg)
 	default:
 		p.c.out.line("There is no command %s here; /help lists them. A blank before it sends it as text.", name)
 	}
-	return nil
 }
 
 // ask runs one turn and prints it. What goes wrong with it is told, and the chat goes on.

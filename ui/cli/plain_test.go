@@ -9,6 +9,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/clock"
 	"vitrine/runtime/config"
+	"vitrine/trace"
 )
 
 // Only a whole line lets a call run; a sentence that begins like a word of consent is none.
@@ -112,19 +113,30 @@ func TestALineTooLong(t *testing.T) {
 	}
 }
 
-// Who leaves is told once that the session is kept: at the end of the input, which /quit is too.
+// Who leaves is told once that the session is kept: at the end of the input, and at /quit, behind which nothing is taken: neither what
+// stands there in a pipe, nor what was typed ahead of a question.
 func TestLeavingIsToldOnce(t *testing.T) {
-	for _, typed := range []string{"/quit", "/exit", ""} {
-		var out strings.Builder
-		c := &command{prog: Program{Clock: clock.Real()}, proc: Process{In: Data}, out: newOutput(&out), stop: newStopper(func() {})}
-		p := &plainChat{c: c, reading: t.Context(), lines: clock.NewQueue[inputLine](clock.Real(), 4), id: "s", o: &options{}}
-		if typed != "" {
-			p.lines.TryPut(inputLine{text: typed})
-		} else {
-			p.lines.Close()
-		}
-		if err := p.chat(t.Context()); err != nil || strings.Count(out.String(), "Left.") != 1 {
-			t.Errorf("%q: %v, %q", typed, err, out.String())
+	for _, typed := range [][]string{{"/quit"}, {"/exit"}, {}, {"/quit", "what came after", "/help"}} {
+		for _, ahead := range []bool{false, true} {
+			var out strings.Builder
+			c := &command{prog: Program{Clock: clock.Real()}, proc: Process{In: Data}, out: newOutput(&out), stop: newStopper(func() {})}
+			f := &fake{}
+			p := &plainChat{c: c, app: &App{Agent: f, Feed: trace.NewBus(clock.Real())}, reading: t.Context(), lines: clock.NewQueue[inputLine](clock.Real(), 4), id: "s", o: &options{}}
+			for _, text := range typed {
+				if ahead {
+					p.ahead = append(p.ahead, inputLine{text: text})
+				} else {
+					p.lines.TryPut(inputLine{text: text})
+				}
+			}
+			if len(typed) == 0 {
+				p.lines.Close()
+			}
+			f.onSubmit = func(*fake, string, string) error { p.lines.Close(); return runtime.ErrNotStored }
+			err := p.chat(t.Context())
+			if err != nil || strings.Count(out.String(), "Left.") != 1 || len(f.submitted) != 0 || strings.Contains(out.String(), "/model NAME") {
+				t.Errorf("%q, typed ahead %v: %v, %q, sent %q", typed, ahead, err, out.String(), f.submitted)
+			}
 		}
 	}
 }
