@@ -91,7 +91,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // open makes the parts of the configuration.
 func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o cli.OpenOptions) (*cli.App, error) {
-	if o.ReadOnly {
+	if o.StoreOnly {
 		if _, err := os.Stat(cfg.DBPath); errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -114,10 +114,10 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 		return nil, storeError(err)
 	}
 	app := &cli.App{Library: st, Branch: st, Finder: st, Drafts: st, Prune: st.Prune, Shrink: shrink(st), Notices: notes.lines, Quiet: st.Quiet, Close: st.Close}
-	if o.ReadOnly {
+	if o.StoreOnly {
 		return app, nil
 	}
-	traffic, err := openTraffic(cfg, clk, o.Traffic)
+	traffic, err := openTraffic(cfg, clk, o.Traffic) // before its paths are resolved
 	if err != nil {
 		return nil, errors.Join(err, st.Close(ctx))
 	}
@@ -140,7 +140,7 @@ func (w wiring) open(ctx context.Context, cfg config.Config, clk clock.Clock, o 
 	}), w.tools...)...)
 	if o.Checks != nil && o.Checks.Tool != "" {
 		if _, unknown := registry.Get(o.Checks.Tool); unknown != nil {
-			return nil, errors.Join(&cli.UsageError{What: "--expect-tool: " + unknown.Message}, st.Close(ctx), closeRoot())
+			return nil, errors.Join(&cli.UsageError{What: "--expect-tool: " + unknown.Message}, st.Close(ctx), traffic.Close(), closeRoot())
 		}
 	}
 	file := clock.NewGroup(clk)

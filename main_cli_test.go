@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"math/big"
 	"math/rand/v2"
@@ -240,6 +241,20 @@ func TestNoForeignControlSequences(t *testing.T) {
 	r := vitrine(dir, "run", "--session", "s", "hi").with(env...).run(t)
 	if want := "abcdesafe.examplefg\nh\n"; r.stdout != want {
 		t.Errorf("answer %q, want %q", r.stdout, want)
+	}
+}
+
+// A command that only looks, or takes something away, makes no store where there is none.
+func TestLookingMakesNoStore(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"sessions"}, {"sessions", "show", "s"}, {"sessions", "delete", "s", "--yes"}, {"sessions", "prune", "--keep", "1", "--yes"}, {"sessions", "search", "x"},
+		{"sessions", "export", "s"}, {"demo", "from", "s"}, {"trace"}, {"doctor"},
+	} {
+		r := vitrine(dir, args...).run(t)
+		if _, err := os.Stat(filepath.Join(dir, "data")); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%q made a store (%v): %+v", args, err, r)
+		}
 	}
 }
 

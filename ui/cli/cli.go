@@ -27,10 +27,9 @@ type OpenOptions struct {
 	// Headless is set for a run without a screen: the offline model answers at once, and a store that stays broken ends the
 	// run instead of being waited for.
 	Headless bool
-	// ReadOnly is set when no session is opened and only App.Library, App.Finder, Prune and Shrink are used: no model client, no engine, no
-	// trace file. A store that does not exist
-	// is not made: Open then answers fs.ErrNotExist.
-	ReadOnly bool
+	// StoreOnly is set when no session is opened and only App.Library, App.Finder, Prune and Shrink are used: no model client, no
+	// engine, no trace file. A store that does not exist is not made: Open then answers fs.ErrNotExist.
+	StoreOnly bool
 	// Checks are what the answer of the run has to pass; nil is nothing.
 	Checks *runtime.Checks
 	// Traffic says what is recorded or replayed of what passes to the model.
@@ -53,7 +52,7 @@ type Staged struct {
 
 // App is the opened program.
 type App struct {
-	// Agent and Feed are nil when it was opened ReadOnly.
+	// Agent and Feed are nil with StoreOnly.
 	Agent   runtime.Agent
 	Feed    runtime.Feed
 	Library runtime.Library
@@ -64,9 +63,9 @@ type App struct {
 	Branch runtime.Brancher
 	// Files are those that inputs may name; nil when the folder cannot be read.
 	Files runtime.WorkFiles
-	// Screen opens the terminal's screen on this app and returns when the user left it; nil when it was opened ReadOnly.
+	// Screen opens the terminal's screen on this app and returns when the user left it; nil with StoreOnly.
 	Screen func(ctx context.Context, o ScreenOptions) error
-	// View gives what Screen would show the program with, for who draws it elsewhere; nil when it was opened ReadOnly.
+	// View gives what Screen would show the program with, for who draws it elsewhere; nil with StoreOnly.
 	View func(o ScreenOptions) ui.Options
 	// Prune deletes those of the user's sessions that still are as listed and not in use, and says how many went with how many
 	// messages, also when it fails on the way. Shrink gives the space of what was deleted back to the disk.

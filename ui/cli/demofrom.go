@@ -31,7 +31,7 @@ func (c *command) demoFrom(o *options) *cobra.Command {
 }
 
 func (c *command) makeDemo(ctx context.Context, o *options, id, output string) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}

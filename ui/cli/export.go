@@ -40,7 +40,7 @@ func (c *command) exportCommand(o *options) *cobra.Command {
 }
 
 func (c *command) exportSession(ctx context.Context, o *options, id string, f export.Format, output string) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}

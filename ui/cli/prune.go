@@ -99,7 +99,7 @@ type pruned struct {
 }
 
 func (c *command) prune(ctx context.Context, o *options, p pruneOptions) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true) // no engine is needed
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func TestPruneChooses(t *testing.T) {
 			t.Errorf("%s: %v %+v", c.args, ids, got)
 		}
 	}
-	if o := b.f.options[0]; !o.ReadOnly {
+	if o := b.f.options[0]; !o.StoreOnly {
 		t.Error("an engine was made")
 	}
 }

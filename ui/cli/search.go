@@ -85,7 +85,7 @@ func (c *command) lookFor(ctx context.Context, app *App, q runtime.Search) (runt
 }
 
 func (c *command) search(ctx context.Context, o *options, text string, limit int) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}

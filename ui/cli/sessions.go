@@ -72,13 +72,13 @@ func oneID(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// openLibrary opens the store for reading. A store that does not exist yet holds nothing: the library is nil then.
-func (c *command) openLibrary(ctx context.Context, o *options, readOnly bool) (config.Config, *App, error) {
+// openLibrary opens the store for what needs no engine. A store that does not exist yet holds nothing: the App is nil then.
+func (c *command) openLibrary(ctx context.Context, o *options) (config.Config, *App, error) {
 	cfg, err := c.load(o)
 	if err != nil {
 		return cfg, nil, err
 	}
-	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{ReadOnly: readOnly, Headless: true})
+	app, err := c.prog.Open(ctx, cfg, c.prog.Clock, OpenOptions{StoreOnly: true, Headless: true})
 	if errors.Is(err, fs.ErrNotExist) {
 		return cfg, nil, nil
 	}
@@ -109,7 +109,7 @@ type sessionLine struct {
 }
 
 func (c *command) listSessions(ctx context.Context, o *options) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ type messageLine struct {
 }
 
 func (c *command) showSession(ctx context.Context, o *options, id string) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -343,7 +343,7 @@ func indent(s string) string {
 }
 
 func (c *command) deleteSession(ctx context.Context, o *options, id string) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, false)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -373,7 +373,7 @@ func (c *command) deleteSession(ctx context.Context, o *options, id string) (err
 
 // sizeWord says what a session holds: its title, if it has one, and how many messages.
 func (c *command) sizeWord(info runtime.SessionInfo) string {
-	count := c.lang.N(int(info.Messages), "%d message", "%d messages", info.Messages)
+	count := c.messages(info.Messages)
 	if info.Title == "" {
 		return count
 	}

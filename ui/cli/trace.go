@@ -48,7 +48,7 @@ type target struct {
 }
 
 func (c *command) trace(ctx context.Context, o *options, args []string) (err error) {
-	cfg, app, err := c.openLibrary(ctx, o, true)
+	cfg, app, err := c.openLibrary(ctx, o)
 	if err != nil {
 		return err
 	}
