@@ -275,7 +275,7 @@ type Store interface {
 	OpenSession(ctx context.Context, id, user string, create bool) (SessionRow, error)
 	// ReleaseSession gives it up for others; the fence must be current.
 	ReleaseSession(ctx context.Context, id string, f Fence) error
-	// Commit applies tx in one transaction. An error other than ErrFenced, ErrConstraint, ErrClosed means: outcome unknown.
+	// Commit applies tx in one transaction. An error other than ErrFenced, ErrConstraint, ErrStale, ErrClosed means: outcome unknown.
 	Commit(ctx context.Context, tx Tx) (Committed, error)
 	// Applied says whether the transaction is in, after the connections were opened anew. When it is and its commit had
 	// failed here, its events are published now.

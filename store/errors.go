@@ -104,7 +104,7 @@ func (e *NewerError) Error() string {
 
 // refused says that a job failed for a reason of its own: it alone is rolled back, and trying again cannot help.
 func refused(err error) bool {
-	for _, known := range []error{runtime.ErrNotFound, runtime.ErrHeld, runtime.ErrFenced, runtime.ErrConstraint, runtime.ErrOtherUser} {
+	for _, known := range []error{runtime.ErrNotFound, runtime.ErrHeld, runtime.ErrFenced, runtime.ErrConstraint, runtime.ErrOtherUser, runtime.ErrStale} {
 		if errors.Is(err, known) {
 			return true
 		}
