@@ -287,7 +287,20 @@ func (r *runState) stand(stands bool, now time.Time) {
 	}
 }
 
-// word says in a word what the run does; each fits the room that the status line keeps for it, but for how long nothing came.
+// quiet is silence that is worth telling: for how long nothing has come, and whether the server has shown since that it is alive. Once it
+// shows nothing any more either, it is counted from its last sign.
+func (r *runState) quiet(now time.Time) (since time.Duration, alive, ok bool) {
+	since, ok = r.silence(now)
+	if dead := now.Sub(r.alive); r.alive.After(r.heard) {
+		if dead >= noticed {
+			return dead, false, ok
+		}
+		return since, true, ok
+	}
+	return since, false, ok
+}
+
+// word says in a word what the run does; each fits the room that the status line keeps for it.
 func (r *runState) word(l words.Lang, now time.Time) string {
 	switch r.state {
 	case runtime.StateCreated:
@@ -295,20 +308,11 @@ func (r *runState) word(l words.Lang, now time.Time) string {
 	case runtime.StateBuilding:
 		return l.T("preparing")
 	case runtime.StateWaitingModel:
-		since, silent := r.silence(now)
-		dead := now.Sub(r.alive) // since the server last sent anything
-		kept := r.alive.After(r.heard)
-		switch {
-		case silent && kept && dead >= noticed:
-			return l.T("no data for %s", passed(l, dead))
-		case silent && kept && r.streaming:
-			return l.T("alive, no text %s", passed(l, since))
-		case silent && kept:
-			return l.T("alive, waiting %s", passed(l, since))
-		case silent && r.streaming:
-			return l.T("no data for %s", passed(l, since))
-		case silent:
-			return l.T("waiting %s", passed(l, since))
+		switch _, alive, ok := r.quiet(now); {
+		case ok && !alive && (r.streaming || r.alive.After(r.heard)):
+			return l.T("no data")
+		case ok && r.streaming:
+			return l.T("no text")
 		case r.streaming:
 			return l.T("streaming")
 		}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,12 +51,18 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 		last := tail(s, hints[max(len(hints)-1, 0):], w)
 		f.extra = fitting(s, f.wait, w-s.Metrics.Width(last)-5)
 	}
-	left := []line.Span{stateSpan(s, f)}
 	sep, slot := "   ", stateSlot
 	facts := f.list(s, w)
-	if w < 90 {
+	switch {
+	case w < 60:
+		sep = "  "
+	case w < 90:
 		sep, slot = "  ", stateSlotNarrow
 	}
+	state := stateSpan(s, f)
+	since, waits := f.quiet(s, slot)
+	state.Text += since
+	left := []line.Span{state}
 	for i, fact := range facts {
 		if i == 0 {
 			fact = paint.Spaces(slot-s.Width(left...)) + sep + fact
@@ -68,6 +75,12 @@ func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) 
 	for all := tail(s, hints, w); f.needsYou() && right != all && len(left) > 1; {
 		left = left[:len(left)-1] // how to answer is more than what was used
 		right = tail(s, hints, w-s.Width(left...)-2)
+	}
+	if waits != "" { // for how long is more than a hint
+		waits = sep + waits
+		if less := tail(s, hints, w-s.Width(left...)-s.Metrics.Width(waits)-2); less != "" {
+			left, right = append(left, line.Say(theme.Text, waits)), less
+		}
 	}
 	if doing := sep + f.doing(s); f.doing(s) != "" && s.Width(left...)+s.Metrics.Width(doing)+s.Metrics.Width(right)+2 <= w {
 		left = append(left, line.Say(theme.Text, doing)) // it comes and goes, so it stands last and takes nothing's place
@@ -167,6 +180,33 @@ func (f statusFacts) list(s line.Style, w int) []string {
 	return facts
 }
 
+// quiet tells for how long nothing came from the model: beside the word for that where its room has place for it, else behind the
+// facts, where what comes and goes moves nothing.
+func (f statusFacts) quiet(s line.Style, room int) (beside, behind string) {
+	since, alive, ok := f.run.quiet(f.now)
+	if !ok || f.needsYou() || f.folding || f.extra != "" {
+		return "", ""
+	}
+	l := s.Theme.Lang()
+	if room == stateSlotNarrow {
+		if alive {
+			return "", l.T("alive, silent %s", passed(l, since))
+		}
+		return "", l.T("silent %s", passed(l, since))
+	}
+	took := passed(l, since)
+	switch n := int(since.Seconds()); {
+	case n >= 600:
+		took = l.Ago(since)
+	case n >= 60:
+		took = fmt.Sprintf("%d:%02d", n/60, n%60)
+	}
+	if alive {
+		behind = l.T("server alive")
+	}
+	return " " + took, behind
+}
+
 // doing is the tool that runs, where the line says only that one does.
 func (f statusFacts) doing(s line.Style) string {
 	r := f.run
@@ -188,7 +228,11 @@ func (f statusFacts) used(s line.Style, w int) []string {
 	if w < 90 {
 		of = "%s/%s"
 	}
-	took := set(s, l.Duration(r.elapsed(f.now)), s.Metrics.Width(l.Duration(longSpan)))
+	took, room := l.Duration(r.elapsed(f.now)), s.Metrics.Width(l.Duration(longSpan))
+	if s.Metrics.Width(took) > room {
+		took = strings.ReplaceAll(took, " ", "")
+	}
+	took = set(s, took, room)
 	if f.limits.Deadline > 0 {
 		took = l.T(of, took, l.Duration(f.limits.Deadline))
 	}

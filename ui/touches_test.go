@@ -94,7 +94,7 @@ func TestTouch4ThinThenThick(t *testing.T) {
 // Touch 6: numbers count up in place: while a step streams for long, the edges of the panes, the columns of the trace and the hints
 // stay where they are. So does what the status line tells: whatever the run does, its facts and their units stand where they stood.
 func TestTouch6NumbersInPlace(t *testing.T) {
-	for _, size := range [][2]int{{160, 44}, {120, 36}, {80, 24}} {
+	for _, size := range [][2]int{{160, 44}, {120, 36}, {80, 24}, {40, 12}} {
 		d := newDriver(t, size[0], size[1])
 		d.enter("go")
 		d.pass(time.Second)
@@ -113,6 +113,15 @@ func TestTouch6NumbersInPlace(t *testing.T) {
 			d.f.stream(id, strings.Repeat("a", n))
 			same("while it streams")
 		}
+		if size[0] < 90 {
+			delete(at, "? help") // for how long nothing came is more than a hint
+		}
+		for _, silent := range []time.Duration{5 * time.Second, time.Minute, 11 * time.Minute} {
+			d.pass(silent)
+			same("while nothing comes")
+		}
+		d.kept(id, 3)
+		same("while the server only shows that it is alive")
 		d.f.toolStart(id, "search_mock", `{"query":"x"}`)
 		same("while a tool runs")
 		d.tell(id, trace.LLMCallData{PromptTokens: new(31_124), CompletionTokens: new(22_000), CachedTokens: new(9), Cost: new(0.0123)})

@@ -34,7 +34,7 @@ func TestTheStatusLineTellsOfWaits(t *testing.T) {
 			"429 RATE LIMIT  waiting 12 s, 2 of 3  slow down, you", "429 RATE LIMIT  waiting 12 s, 2 of 3   ", "waiting 12 s, 2/3  429 "}},
 		"a tool": {func(d *driver, id string) { d.tell(id, tool) }, 6 * time.Second, [3]string{
 			"TOOL FAILED  search_the_whole_archive again in 24 s, 2 of 3  unavailable", "TOOL FAILED  search_the_whole_archive again in 24 s, 2 of 3   ", "24 s, 2/3  search_the_w"}},
-		"the first byte":       {func(*driver, string) {}, 12 * time.Second, [3]string{"waiting 12 s   step 1 of 8", "waiting 12 s   step 1/8", "waiting 12 s   step 1/8"}},
+		"the first byte":       {func(*driver, string) {}, 12 * time.Second, [3]string{"waiting 12 s   step 1 of 8", "waiting   step 1/8   12.0 s   cost -   silent 12 s", "waiting 12 s   step 1/8"}},
 		"the first byte, soon": {func(*driver, string) {}, time.Second, [3]string{"waiting   step 1 of 8", "waiting   step 1/8", "waiting   step 1/8"}},
 		"silence": {func(d *driver, id string) {
 			d.f.stream(id, "so far")
@@ -42,20 +42,20 @@ func TestTheStatusLineTellsOfWaits(t *testing.T) {
 			d.f.stream(id, " so good")
 			d.short()
 		}, 4 * time.Second, [3]string{
-			"no data for 4 s   step 1 of 8", "no data for 4 s   step 1/8", "no data for 4 s"}},
+			"no data 4 s   step 1 of 8", "no data   step 1/8   5.1 s   cost -   silent 4 s", "no data 4 s"}},
 		"silence since a sign of life": {func(d *driver, id string) {
 			d.f.stream(id, "so far")
 			for range 5 {
 				d.pass(time.Second)
 				d.tell(id, trace.DeltaData{Kind: "alive"})
 			}
-		}, 4 * time.Second, [3]string{"no data for 4 s   step 1 of 8", "no data for 4 s   step 1/8", "no data for 4 s"}},
+		}, 4 * time.Second, [3]string{"no data 4 s   step 1 of 8", "no data   step 1/8   9.3 s   cost -   silent 4 s", "no data 4 s"}},
 		"silence since a sign of life before the reply": {func(d *driver, id string) { d.pass(30 * time.Second); d.tell(id, trace.DeltaData{Kind: "alive"}) }, 12 * time.Second, [3]string{
-			"no data for 12 s   step 1 of 8", "no data for 12 s   step 1/8", "no data for 12 s"}},
+			"no data 12 s   step 1 of 8", "no data   step 1/8   42.1 s   cost -   silent 12 s", "no data 12 s"}},
 		"signs of life before the reply": {func(d *driver, id string) { d.kept(id, 11) }, time.Second, [3]string{
-			"alive, waiting 12 s   step 1 of 8", "alive, waiting 12 s   step 1/8", "alive, waiting 12 s"}},
+			"waiting 12 s   step 1 of 8", "waiting   step 1/8   12.0 s   cost -   alive, silent 12 s", "waiting 12 s"}},
 		"signs of life within the reply": {func(d *driver, id string) { d.f.stream(id, "so far"); d.kept(id, 15) }, time.Second, [3]string{
-			"alive, no text 15 s   step 1 of 8", "alive, no text 15 s   step 1/8", "alive, no text 15 s"}},
+			"no text 15 s   step 1 of 8", "no text   step 1/8   16.0 s   cost -   alive, silent 15 s", "no text 15 s"}},
 		"signs of life that soon end in text": {func(d *driver, id string) { d.kept(id, 12); d.f.stream(id, "so far") }, time.Second, [3]string{
 			"streaming   step 1 of 8", "streaming   step 1/8", "streaming   step 1/8"}},
 		"queued behind others": {func(d *driver, id string) {
@@ -78,9 +78,9 @@ func TestTheStatusLineTellsOfWaits(t *testing.T) {
 			d.tell(id, trace.DeltaData{Kind: "sent"})
 		}, 12 * time.Second, [3]string{"429 RATE LIMIT  waiting 12 s, 1 of 3  all tabs wait  slow down, you", "429 RATE LIMIT  waiting 12 s, 1 of 3  all tabs wait   ", "waiting 12 s, 1/3  "}},
 		"silence of a call": {func(d *driver, id string) { d.tell(id, trace.DeltaData{Kind: "call", ID: "todo", Text: "{"}) }, 75 * time.Second, [3]string{
-			"no data for 1 m 15 s   step 1 of 8", "no data for 1 m 15 s   step 1/8", "no data for 1 m 15 s"}},
+			"no data 1:15   step 1 of 8", "no data   step 1/8   1 m 15 s   cost -   silent 1 m 15 s", "no data 1:15"}},
 		"silence of a thought": {func(d *driver, id string) { d.tell(id, trace.DeltaData{Kind: "reasoning", Text: "hm"}) }, 3 * time.Second, [3]string{
-			"no data for 3 s   step 1 of 8", "no data for 3 s   step 1/8", "no data for 3 s"}},
+			"no data 3 s   step 1 of 8", "no data   step 1/8   3.1 s   cost -   silent 3 s", "no data 3 s"}},
 		"a stream": {func(d *driver, id string) { d.pass(5 * time.Second); d.f.stream(id, "so far") }, time.Second, [3]string{
 			"streaming   step 1 of 8", "streaming   step 1/8", "streaming   step 1/8"}},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"vitrine/trace"
 	"vitrine/ui/paint"
@@ -14,7 +15,8 @@ import (
 // grid is the columns of a row: the marker and the name, the bar, time, tokens, and one cell that stays free.
 type grid struct {
 	label, bar, time, tokens int
-	indent                   int // of each level
+	indent                   int  // of each level
+	tight                    bool // times have no blank before their units
 }
 
 // toolName is the room of a tool's name like "search_mock", and of the blank that parts it from its bar.
@@ -23,11 +25,14 @@ const toolName = 12
 // columns divides w cells. The narrower, the less is shown: first the bar goes, then the tokens, then the time.
 func columns(w int, l words.Lang) grid {
 	g := grid{time: 7, tokens: 7, indent: 2}
-	if l == words.Chinese { // its units are wider
-		g.time = 9
-	}
 	if w < 40 {
 		g.indent = 1
+	}
+	if l == words.Chinese { // its units are wider
+		g.time, g.tight = 9, w < 40
+	}
+	if g.tight {
+		g.time = 8 // bars have the room
 	}
 	room := w - g.time - g.tokens - 1
 	switch {
@@ -219,10 +224,7 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 	if g.time > 0 {
 		took := ""
 		if n.Kind != trace.KindError && (n.Parent == nil || n.Status != trace.Waiting) { // what waits has not begun
-			took = v.th.Duration(n.Duration(v.clock(n)))
-			if v.m.Width(took) >= g.time {
-				took = strings.ReplaceAll(took, " ", "")
-			}
+			took = v.duration(g, n.Duration(v.clock(n)))
 		}
 		left += v.text(v.m.FitRight(took, g.time), theme.Text, false)
 	}
@@ -234,6 +236,18 @@ func (v *View) row(g grid, sc scale, l line, selected bool) string {
 		left += v.text(v.m.FitRight(tokens, g.tokens), theme.Text, false)
 	}
 	return left + v.text(paint.Spaces(v.w-g.label-g.bar-g.time-g.tokens), theme.Text, false)
+}
+
+// duration fits its column with a blank before it, where need be without blanks in it and without saying the smaller unit.
+func (v *View) duration(g grid, d time.Duration) string {
+	took := v.th.Duration(d)
+	if g.tight || v.m.Width(took) >= g.time {
+		took = strings.ReplaceAll(took, " ", "")
+	}
+	if _, n := utf8.DecodeLastRuneInString(took); v.m.Width(took) >= g.time {
+		took = took[:len(took)-n]
+	}
+	return took
 }
 
 // name is what a row calls its node.

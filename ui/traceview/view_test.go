@@ -16,6 +16,7 @@ import (
 	"vitrine/ui/paint"
 	"vitrine/ui/theme"
 	"vitrine/ui/traceview"
+	"vitrine/ui/words"
 )
 
 var t0 = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -112,6 +113,31 @@ func TestNarrow(t *testing.T) {
 }
 
 // A fact that has no room behind another gets a row of its own; none is broken over two.
+// In Chinese too, whose units are wider, there are bars at 120 columns (where the pane has 36), and whatever a turn took has a blank before it
+// and is whole, but for the unit that goes without saying.
+func TestBarsInChinese(t *testing.T) {
+	v := traceview.New(theme.New(theme.Options{Profile: colorprofile.TrueColor, Lang: words.Chinese}), paint.Metrics{Grapheme: true})
+	v.SetSize(36, 20)
+	v.Load(script(7, t0))
+	got := plain(v)
+	for _, want := range []string{" 轨迹  第 7 轮          用时 tokens", " ▾ 第 7 轮       ⠶⠶⠶   4.4秒   6.3k", "   ✓ search_mock  ⠂   41毫秒", "❯  ✓ 模型 第2次   ⠿⠿   2.5秒   3.3k"} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		3 * time.Millisecond: "3毫秒", 499 * time.Millisecond: "499毫秒", 59 * time.Second: "59.0秒", 125 * time.Second: "2分05秒", 754 * time.Second: "12分34",
+		3599 * time.Second: "59分59", 2*time.Hour + 3*time.Minute: "2时03分", 23*time.Hour + 59*time.Minute: "23时59", 400 * 24 * time.Hour: "400天",
+	} {
+		v.Load([]trace.Event{{TS: t0, Seq: 1, SessionID: "s", RunID: "r", Turn: 1, Name: "run_start", Data: trace.RunStartData{}},
+			{TS: t0.Add(d), Seq: 2, SessionID: "s", RunID: "r", Turn: 1, Name: "run_end", Data: trace.RunEndData{State: "succeeded", DurationMS: d.Milliseconds()}}})
+		row := strings.Split(plain(v), "\n")[2]
+		if !strings.HasSuffix(row, " "+want) {
+			t.Errorf("%v reads %q, not %q", d, row, want)
+		}
+	}
+}
+
 func TestFactsInANarrowPane(t *testing.T) {
 	for w, want := range map[int][]string{
 		36: {"sent          2,900 tokens\n", "cached        2,209 tokens\n", "received      100 tokens\n", "speed         66 a second\n"},

@@ -31,7 +31,7 @@ func traceTable() map[Text]string {
 		"time":                               "用时",
 		"tokens":                             "tokens",
 		"model":                              "模型",
-		"model try %d":                       "模型 第 %d 次",
+		"model try %d":                       "模型 第%d次",
 		"fold undone":                        "折叠已撤销",
 		"Enter: JSON":                        "Enter 看 JSON",
 		"x: stop it":                         "x 停止",
