@@ -15,8 +15,8 @@ import (
 )
 
 // The step debugger: where a run stands still for the developer, and what they do then. A call that it holds is stored as one
-// that waits for the user, so that it stands there again after a restart; before a model call nothing needs to be stored,
-// because nothing of it has happened yet.
+// that waits for the user, so that it stands there again after a restart. Before a model call nothing of it has happened yet;
+// that the run stands there is stored for other processes, which follow it.
 
 // Break says where the runs of a session stand still, so that a developer can look at what is sent or run next. Runs without a
 // screen do not stop.
@@ -184,30 +184,59 @@ func (r *run) standsBefore() []CallRow {
 }
 
 // pauseModel stands still before a model call where the debugger says so. It gives an input when the run ended meanwhile.
-func (r *run) pauseModel() Input {
+func (r *run) pauseModel() (Input, error) {
 	if r.pass {
 		r.pass = false
-		return ""
+		return "", nil
 	}
 	if b := r.breaks(); !b.Next && !b.Model {
-		return ""
+		return "", nil
 	}
 	pause := &trace.Pause{Step: r.row.Step, Model: r.row.Versions.Model, Messages: len(r.request), New: r.fresh, Tokens: r.s.tokens(r.estimate), Last: r.before}
 	r.setStanding(&standing{pause: pause, view: r.s.context()})
 	defer r.setStanding(nil)
 	r.tell(trace.StateData{State: string(r.state), Reason: string(ReasonPaused), Pause: pause})
+	if err := r.storePause(ReasonBreak); err != nil {
+		return "", err
+	}
 	for {
 		w, err := r.stand()
 		if err != nil {
-			r.row.Step-- // it was not taken
-			r.row.Usage.Steps--
-			return r.interruptedOrLeft()
+			r.untake()
+			return r.interruptedOrLeft(), nil
 		}
 		if w.goOn && w.Call == "" {
 			r.tell(trace.StateData{State: string(r.state)})
-			return ""
+			return "", r.storePause(ReasonNone)
 		}
 	}
+}
+
+// untake takes back that the step which is about to begin was taken.
+func (r *run) untake() {
+	r.row.Step--
+	r.row.Usage.Steps--
+}
+
+// storePause stores that the run stands still before a model call, or none that it does not any more. The step of that call is not
+// taken yet.
+func (r *run) storePause(reason Reason) error {
+	taken, steps := r.row.Step, r.row.Usage.Steps
+	r.untake()
+	r.reason = reason
+	err := r.commit(r.s.tx())
+	r.reason, r.row.Step, r.row.Usage.Steps = ReasonNone, taken, steps
+	return err
+}
+
+// StandsBeforeModel says that the debugger holds the run before a model call, in the process that works on it.
+func (r RunRow) StandsBeforeModel() bool {
+	return r.State == StateWaitingModel && r.Reason == ReasonBreak
+}
+
+// Pause is what a run stands before that has that many messages; it is not known how many tokens they are.
+func (r RunRow) Pause(messages int) *trace.Pause {
+	return &trace.Pause{Step: r.Step + 1, Model: r.Versions.Model, Messages: messages}
 }
 
 // setBreak says where the session's runs stand still from now on.
@@ -299,7 +328,9 @@ func (s *session) pauseOf(row RunRow) *trace.Pause {
 	if b := s.settings().Break; !b.Next && !b.Model || row.State != StateWaitingModel && row.State != StateCreated {
 		return nil
 	}
-	return &trace.Pause{Step: row.Step + 1, Model: row.Versions.Model, Messages: len(s.messages()), Tokens: s.measure().Used()}
+	p := row.Pause(len(s.messages()))
+	p.Tokens = s.measure().Used()
+	return p
 }
 
 // edit puts another row in the place of call i, with the user's arguments; it waits and is asked about by itself. Nothing

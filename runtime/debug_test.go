@@ -148,6 +148,31 @@ func TestDebuggerSteps(t *testing.T) {
 	b.checkHistory("s")
 }
 
+// That the debugger holds a run before a model call is stored, with the step not taken, for other processes; and that it goes on is,
+// before the model is asked.
+func TestDebuggerPausesAreStored(t *testing.T) {
+	b := newBed(t, scripted.Text("done").Delay(time.Minute))
+	b.run(func(ctx context.Context) {
+		b.arm(ctx, next)
+		b.begin(ctx, "go", time.Hour)
+		row := b.snap(ctx).Run
+		if !row.StandsBeforeModel() || row.Step != 0 || row.Usage.Steps != 0 || row.Usage.Active > time.Minute {
+			t.Errorf("stored while it stands: %+v", row)
+		}
+		if p := row.Pause(1); p.Step != 1 || p.Model != "scripted" {
+			t.Errorf("told of it: %+v", p)
+		}
+		b.goOn(ctx, runtime.Break{})
+		if row := b.snap(ctx).Run; row == nil || row.StandsBeforeModel() || row.Reason != runtime.ReasonNone || row.Step != 0 {
+			t.Errorf("stored while the model is called: %+v", row)
+		}
+		if end := b.await(ctx, 0); end.Steps != 1 || end.State != "succeeded" || end.Reason != "" {
+			t.Errorf("end = %+v", end)
+		}
+	})
+	b.checkHistory("s")
+}
+
 // The whole request can be looked at while the run stands before it, and at no other time of a run.
 func TestDebuggerShowsTheRequest(t *testing.T) {
 	b := newBed(t, scripted.Text("done").Delay(time.Minute))

@@ -38,8 +38,8 @@ func (r *run) callModel() (Input, error) {
 			return "", err
 		}
 	}
-	if in := r.pauseModel(); in != "" {
-		return in, nil
+	if in, err := r.pauseModel(); in != "" || err != nil {
+		return in, err
 	}
 	r.sent = trace.LLMCallData{}
 	r.s.sent.next(req, &r.sent)

@@ -243,7 +243,11 @@ func (s *session) snapshot(ctx context.Context) (Snapshot, error) {
 	s.mu.Unlock()
 	snap.Break = s.settings().Break
 	switch {
-	case snap.Run == nil || !s.isOpen():
+	case snap.Run == nil:
+	case !s.isOpen():
+		if row.StandsBeforeModel() {
+			snap.Pause = row.Pause(len(snap.Messages))
+		}
 	case cur == nil:
 		snap.Pause = s.pauseOf(row)
 	default:

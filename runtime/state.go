@@ -49,7 +49,7 @@ const (
 	ReasonDeadline    Reason = "deadline"
 	ReasonInterrupted Reason = "interrupted"
 	ReasonPaused      Reason = "paused"
-	ReasonBreak       Reason = "break" // a call waits because of the debugger
+	ReasonBreak       Reason = "break" // the debugger holds it
 	ReasonUser        Reason = "user"
 	ReasonModel       Reason = "model"
 	ReasonEmpty       Reason = "empty_reply"

@@ -68,13 +68,21 @@ func (c *columns) load(s runtime.Snapshot, events []trace.Event, u runtime.RunUs
 		}
 		c.trace.Halt(s.Run.ID, unknown...)
 	}
-	if s.Run != nil && s.Pause != nil && len(events) > 0 { // which no stored event tells
-		d := trace.StateData{State: string(runtime.StateWaitingModel), Reason: string(runtime.ReasonPaused), Pause: s.Pause}
-		c.trace.Apply(trace.Event{TS: events[len(events)-1].TS, RunID: s.Run.ID, Turn: s.Run.Turn, Step: s.Pause.Step, Name: d.EventName(), Data: d})
+	if s.Run != nil && s.Pause != nil && len(events) > 0 {
+		c.paused(s.Run.ID, s.Run.Turn, s.Pause.Step, s.Pause, events[len(events)-1].TS)
 	}
 	c.side.Load(s)
 	c.side.SetPins(c.pinRows(s.Pins))
 	c.side.SetUsage(u)
+}
+
+// paused shows since when a run stands still before a model call, or goes on when pause is nil: no stored event tells it.
+func (c *columns) paused(run string, turn, step int, pause *trace.Pause, at time.Time) {
+	d := trace.StateData{State: string(runtime.StateWaitingModel), Pause: pause}
+	if pause != nil {
+		d.Reason = string(runtime.ReasonPaused)
+	}
+	c.trace.Apply(trace.Event{TS: at, RunID: run, Turn: turn, Step: step, Name: d.EventName(), Data: d})
 }
 
 func (c *columns) apply(e trace.Event) {

@@ -1,9 +1,13 @@
 package ui
 
 import (
+	"cmp"
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"vitrine/runtime"
+	"vitrine/trace"
 	"vitrine/ui/line"
 	"vitrine/ui/theme"
 )
@@ -63,6 +67,10 @@ func (p *page) follow(msg followedMsg) tea.Cmd {
 	if msg.err != nil {
 		return tea.Batch(p.fail("read the session", msg.err), p.followed())
 	}
+	stands := msg.run != nil && p.standsThere(*msg.run, msg.events)
+	if at := p.debug.pause; at != nil && (!stands || msg.run.ID != p.run.id || msg.run.Step+1 != at.Step) {
+		p.pausedThere(nil) // before what came of it
+	}
 	var cmds []tea.Cmd
 	for _, e := range msg.events {
 		cmds = append(cmds, p.event(e))
@@ -72,17 +80,39 @@ func (p *page) follow(msg followedMsg) tea.Cmd {
 	}
 	if r := msg.run; r != nil {
 		p.run.stored(*r)
+		if stands && r.ID == p.run.id {
+			p.pausedThere(r.Pause(0))
+		}
 	}
 	if msg.looked {
 		if p.free = msg.by == 0; !p.free {
 			p.held = msg.by
 		}
 		if p.free { // nobody works on its run any more, if that has not ended
+			p.pausedThere(nil)
 			p.run.active = false
 			p.columns.trace.Halt(p.run.id)
 		}
 	}
 	return tea.Batch(append(cmds, p.followed())...)
+}
+
+// standsThere says that another process works on a run that the debugger holds before a model call; what is known to have come after
+// the run was read may tell that it went on.
+func (p *page) standsThere(row runtime.RunRow, later []trace.Event) bool {
+	return !p.free && row.StandsBeforeModel() && !slices.ContainsFunc(later, func(e trace.Event) bool {
+		return e.RunID == row.ID && (e.Step > row.Step || e.Name == trace.RunEnd)
+	})
+}
+
+// pausedThere takes in what the run of another process stands before, nil for nothing.
+func (p *page) pausedThere(pause *trace.Pause) {
+	if (pause == nil) == (p.debug.pause == nil) {
+		return
+	}
+	of := cmp.Or(pause, p.debug.pause)
+	p.debug.pause = pause
+	p.columns.paused(p.run.id, p.run.turn, of.Step, pause, p.env.now)
 }
 
 // there says what the run of a session does that another process holds, as far as it is stored; waits: it wants an answer there.
@@ -95,6 +125,8 @@ func (p *page) there() (word string, waits bool) {
 		return p.T("interrupted"), false
 	case r.state == runtime.StateWaitingApproval, r.reason == string(runtime.ReasonOutcome):
 		return p.T("waits for an answer there"), true
+	case p.debug.pause != nil:
+		return p.T("paused there"), true
 	case r.active:
 		return "", false // its own word says it
 	}
@@ -111,6 +143,8 @@ func (p *page) heldRow(add addRow) {
 	switch {
 	case p.free:
 		head, fact, right = s.T("FREE")+"  ", s.T("process %d has left it; Enter takes it", p.held), ""
+	case len(p.approve.waiting) > 0 && p.approve.waiting[0].Cause == causeBreak, p.debug.pause != nil:
+		fact += s.T(", where the debugger holds it")
 	case len(p.approve.waiting) > 0:
 		fact += s.T(", where it waits for an answer")
 	}

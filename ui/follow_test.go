@@ -96,6 +96,86 @@ func TestFollowersSeeWhatTheHolderDoes(t *testing.T) {
 	}
 }
 
+// Who follows a session sees that the debugger holds its run there, and that it goes on; nobody is asked here, and nothing moves.
+func TestFollowersSeeThatTheDebuggerHoldsTheRun(t *testing.T) {
+	d := following(t, runtime.StateWaitingModel, true)
+	s := d.f.sessions["c"]
+	run := s.run
+	store := func(reason runtime.Reason, step int, replies ...int) { // as another process does: only the store knows
+		d.f.mu.Lock()
+		for _, n := range replies {
+			data := trace.LLMCallData{Model: "mock", LatencyMS: 100, FinishReason: "tool_calls", StartedAt: d.sim.Now()}
+			s.events = append(s.events, trace.Event{TS: d.sim.Now(), SessionID: "c", RunID: run.ID, Turn: run.Turn, Step: n, Seq: s.row.NextSeq,
+				Name: data.EventName(), Data: data})
+			s.row.NextSeq++
+		}
+		run.Reason, run.Step = reason, step
+		d.f.mu.Unlock()
+		d.pass(time.Second)
+	}
+	store(runtime.ReasonBreak, 1)
+	d.sees("READ ONLY", "open in process 4711, where the debugger holds it", "? paused there")
+	d.seesNot("PAUSED", "s step")
+	p := d.m.page()
+	if p.mark() != markNeedsYou || p.moves() || p.question() != noQuestion {
+		t.Errorf("mark %v, moves %v, question %v", p.mark(), p.moves(), p.question())
+	}
+	run.Usage.Active = 7 * time.Second
+	d.pass(time.Minute)
+	if took := p.run.elapsed(p.env.now); took != 7*time.Second {
+		t.Errorf("the time that it stands still counts: %v", took)
+	}
+	models := func() (n int) {
+		for row := range strings.Lines(d.screen()) {
+			if strings.Contains(row, "model ") && strings.ContainsAny(row, "✓?⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") {
+				n++
+			}
+		}
+		return n
+	}
+	d.press("tab", "tab")
+	if n := models(); n != 2 {
+		t.Errorf("%d model calls in the trace:\n%s", n, d.screen())
+	}
+	// It goes on and stands before the next one, which is noticed at once.
+	store(runtime.ReasonBreak, 2, 2)
+	d.sees("? paused there")
+	if n := models(); n != 3 || p.debug.pause.Step != 3 {
+		t.Errorf("%d model calls in the trace, paused before step %d:\n%s", n, p.debug.pause.Step, d.screen())
+	}
+	store(runtime.ReasonNone, 2)
+	d.seesNot("paused there", "debugger")
+	if !p.moves() || p.mark() != markRunning {
+		t.Error("it does not go on")
+	}
+	// The end of its model call was read, the run as it stood before that.
+	store(runtime.ReasonBreak, 2, 3)
+	d.seesNot("paused there", "debugger")
+	if n := models(); n != 3 {
+		t.Errorf("%d model calls in the trace:\n%s", n, d.screen())
+	}
+	d.pass(1500 * time.Millisecond)
+	d.sees("? paused there")
+	d.f.mu.Lock()
+	d.f.sessions["c"].held = 0
+	d.f.mu.Unlock()
+	d.pass(10 * time.Second)
+	d.sees("FREE", "interrupted", "/ turn 1")
+	d.seesNot("paused")
+
+	// So it is for one that is opened meanwhile.
+	d = newDriver(t, 160, 30, func(o *Options, f *fake) {
+		s := f.session("c")
+		f.begin("c", "a question elsewhere")
+		s.held, s.running, s.run.State, s.run.Reason = 4711, false, runtime.StateWaitingModel, runtime.ReasonBreak
+		s.pause = s.run.Pause(1)
+		o.Session = "c"
+	})
+	d.sees("READ ONLY", "where the debugger holds it", "? paused there")
+	d.pass(5 * time.Second)
+	d.sees("? paused there")
+}
+
 // A reading that another one has taken the place of counts nothing: it may say what held before.
 func TestReadingsThatComeLate(t *testing.T) {
 	d := following(t, runtime.StateExecuting, true)

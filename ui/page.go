@@ -166,7 +166,7 @@ func (p *page) whyNot() string {
 func (p *page) mark() tabMark {
 	failed := p.run.state == runtime.StateFailed || p.run.state == runtime.StateExhausted
 	switch {
-	case p.run.active && p.run.state == runtime.StateWaitingApproval, p.needsUser():
+	case p.run.active && (p.run.state == runtime.StateWaitingApproval || p.debug.pause != nil), p.needsUser():
 		return markNeedsYou
 	case p.busy():
 		return markRunning

@@ -172,6 +172,8 @@ func pageTable2() map[Text]string {
 		"followed live; Enter asks for it":                                                    "实时跟随，Enter 索取",
 		"FREE":                                                                                "已空出",
 		"process %d has left it; Enter takes it":                                              "进程 %d 已离开，Enter 接管",
+		", where the debugger holds it":                                                       "，在那边被调试器暂停",
+		"paused there":                                                                        "在那边暂停",
 		", where it waits for an answer":                                                      "，在那边等待回答",
 		"give the session up: %s":                                                             "放弃会话：%s",
 		"model %s; /model NAME takes another":                                                 "模型 %s，/model 名称 可更换",
