@@ -116,7 +116,10 @@ func TestFilesLeaveOurDataAlone(t *testing.T) {
 
 // B073: calls of one reply that change something run in their order, each of a hundred times.
 func TestFileOrderB073(t *testing.T) {
-	const times = 100
+	times := 100
+	if testing.Short() {
+		times = 10
+	}
 	var steps []scripted.Step
 	for i := range times {
 		call := func(tool, args string) scripted.Call {

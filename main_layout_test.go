@@ -502,6 +502,9 @@ func TestLayoutOfTopLevel(t *testing.T) {
 }
 
 func TestLayoutOfSource(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all of the source")
+	}
 	tree := loadTree(t)
 	for name, check := range map[string]func(*sourceTree) []string{
 		"imports": checkImports, "shape": checkShape, "ports": checkPorts, "state": checkState, "time": checkTime,

@@ -53,6 +53,9 @@ func sessionSeqs(t *testing.T, path, session string) (seqs []int64, gaps int) {
 // B181: the program renames a full trace and goes on; the session is there from its first event to its last. A rotation that
 // fails does not stop the agent: the answer comes, the code is 0, what is wrong is said in one line, and the file is as it was.
 func TestFullTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads files of the largest size again and again")
+	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data", "traces.jsonl")
 	vitrine(dir, "run", "--session", "s", "1+1").ok(t)
@@ -104,6 +107,9 @@ func TestFullTrace(t *testing.T) {
 
 // B181: killed in the middle of a rotation, the program goes on with the files that it finds.
 func TestKilledInARotation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads files of the largest size again and again")
+	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "data", "traces.jsonl")
 	vitrine(dir, "run", "--session", "s", "1+1").ok(t)

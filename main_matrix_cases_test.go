@@ -101,7 +101,11 @@ func TestB118B067DatabaseOfAnOlderBuild(t *testing.T) {
 		p.until("the session", func(s demo.Screen) bool { return !s.Has("READ ONLY") && !strings.Contains(status(s), "✗") })
 		return p
 	}
-	for range 2 {
+	times := 2
+	if testing.Short() {
+		times = 1
+	}
+	for range times {
 		for _, id := range sessions {
 			p := open(strings.Trim(id, "[]"))
 			p.Advance(5 * time.Second)

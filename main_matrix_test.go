@@ -549,7 +549,7 @@ func (m *matrix) counted(prompt string) (points [][]string) {
 
 // some draws n of the points in the short form; the full one has all.
 func (m *matrix) some(rng *rand.Rand, points []string, n int) []string {
-	if m.full || len(points) <= n {
+	if n = m.amount(n, len(points)); len(points) <= n {
 		return points
 	}
 	all := slices.Clone(points)
@@ -557,10 +557,13 @@ func (m *matrix) some(rng *rand.Rand, points []string, n int) []string {
 	return all[:n]
 }
 
-// amount is how many trials of a kind there are.
+// amount is how many trials of a kind there are. With -short there are few: the race detector makes each process ten times as slow.
 func (m *matrix) amount(short, full int) int {
-	if m.full {
+	switch {
+	case m.full:
 		return full
+	case testing.Short():
+		return max(short/4, 1)
 	}
 	return short
 }
