@@ -34,5 +34,5 @@ func scanApproval(from row) (runtime.ApprovalRow, error) {
 // Approvals implements runtime.Memory.
 func (s *Store) Approvals(ctx context.Context, runID string) ([]runtime.ApprovalRow, error) {
 	out, err := all(ctx, s, scanApproval, approvalsQuery, runID)
-	return out, reading("approvals", runID, err)
+	return out, readingRun("approvals", runID, err)
 }

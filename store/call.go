@@ -99,8 +99,5 @@ func (s *Store) Calls(ctx context.Context, runID string) ([]runtime.CallRow, err
 		}
 		return callsQuery, []any{runID, step, reply, ord, limit}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read calls of run %s: %w", runID, err)
-	}
-	return out, nil
+	return out, readingRun("calls", runID, err)
 }

@@ -140,7 +140,7 @@ func eventsArgs(sessionID string, seq int64, limit int) []any {
 func (s *Store) Events(ctx context.Context, sessionID, runID string, after int64, limit int) ([]trace.Event, error) {
 	if runID != "" {
 		out, err := s.eventsOfRun(ctx, runID, after, limit)
-		return out, reading("events", sessionID, err)
+		return out, readingRun("events", runID, err)
 	}
 	out, err := pages(ctx, s, scanEvent, limit, func(last *trace.Event, limit int) (string, []any) {
 		if last != nil {

@@ -96,6 +96,14 @@ func reading(what, sessionID string, err error) error {
 	return fmt.Errorf("read %s of session %s: %w", what, sessionID, err)
 }
 
+// readingRun is reading for what belongs to a run.
+func readingRun(what, runID string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s of run %s: %w", what, runID, err)
+}
+
 // closing closes rows after err.
 func closing(rows *sql.Rows, err error) error { return errors.Join(err, rows.Close()) }
 

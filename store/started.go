@@ -14,5 +14,5 @@ const startedQuery = `WITH RECURSIVE below(run) AS (
 // Started implements runtime.Memory.
 func (s *Store) Started(ctx context.Context, runID string) ([]runtime.RunRow, error) {
 	out, err := all(ctx, s, scanRun, startedQuery, runID)
-	return out, reading("what a run started", runID, err)
+	return out, readingRun("children", runID, err)
 }
