@@ -258,11 +258,7 @@ func (r *run) ask(c *call) error {
 		return err
 	}
 	if ruling.Deny {
-		reason := ruling.Reason
-		if reason == "" {
-			reason = "no reason given"
-		}
-		c.answer(tools.ErrorResult(&tools.Error{Code: tools.CodeDenied, Message: "denied, not run: " + reason}), CallDenied)
+		c.deny(ruling.Reason)
 	}
 	return nil
 }

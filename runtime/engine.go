@@ -60,7 +60,7 @@ type Gate interface {
 	Before(ctx context.Context, d Dispatch) (Ruling, error)
 }
 
-// EngineConfig is what an Engine is made of. All fields but Memory, Gate, Policy, Serves, Checks, Faults and OnPanic are needed.
+// EngineConfig is what an Engine is made of. All fields but Owns, Memory, Gate, Policy, Serves, Checks, Faults and OnPanic are needed.
 type EngineConfig struct {
 	Store Store
 	// Owns says with ErrFenced that a session is not under the fence any more; it is asked before each tool that changes something

@@ -263,7 +263,7 @@ func TestLocksThatFail(t *testing.T) {
 	if _, err := l.try(true); err == nil {
 		t.Error("locked a closed file")
 	}
-	if err := l.acquire(t.Context(), clock.Real(), true, time.Second); err == nil {
+	if err := l.acquire(t.Context(), clock.Real(), time.Second); err == nil {
 		t.Error("acquired a closed file")
 	}
 	if err := l.release(); err == nil {

@@ -38,15 +38,15 @@ func (l *fileLock) try(exclusive bool) (bool, error) {
 	return ok, nil
 }
 
-// acquire waits for the lock, for at most wait. It asks again and again instead of blocking in the kernel, so that the wait
+// acquire waits for the exclusive lock, for at most wait. It asks again and again instead of blocking in the kernel, so that the wait
 // has an end (the other process may be stopped) and goes through the clock.
-func (l *fileLock) acquire(ctx context.Context, c clock.Clock, exclusive bool, wait time.Duration) error {
+func (l *fileLock) acquire(ctx context.Context, c clock.Clock, wait time.Duration) error {
 	// A healthy process commits within milliseconds, so the questions are dense at first; after a while something is wrong.
 	const dense, sparse, soon = 500 * time.Microsecond, 5 * time.Millisecond, 100 * time.Millisecond
 	start := c.Now()
 	end := start.Add(wait)
 	for pause := dense; ; {
-		ok, err := l.try(exclusive)
+		ok, err := l.try(true)
 		if err != nil || ok {
 			return err
 		}
@@ -99,10 +99,10 @@ func openTurnstile(dir string) (*turnstile, error) {
 
 func (t *turnstile) acquire(ctx context.Context, c clock.Clock, wait time.Duration) error {
 	start := c.Now()
-	if err := t.turn.acquire(ctx, c, true, wait); err != nil {
+	if err := t.turn.acquire(ctx, c, wait); err != nil {
 		return err
 	}
-	err := t.write.acquire(ctx, c, true, wait-c.Now().Sub(start))
+	err := t.write.acquire(ctx, c, wait-c.Now().Sub(start))
 	return errors.Join(err, t.turn.release())
 }
 

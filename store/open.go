@@ -155,7 +155,7 @@ func (s *Store) enter(ctx context.Context, path string, old *holder) (f *files, 
 			f, c = nil, nil
 		}
 	}()
-	if err := open.acquire(ctx, s.cfg.Clock, true, openWait); err != nil {
+	if err := open.acquire(ctx, s.cfg.Clock, openWait); err != nil {
 		return nil, nil, &OpenError{Path: path, What: "another process is opening it", Err: err, Do: "try again"}
 	}
 	if err := s.cfg.Faults.Hit("open.locked"); err != nil {

@@ -117,7 +117,7 @@ func (s *Store) shrink(ctx context.Context) (out Shrunk, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, open.close()) }()
-	if err := open.acquire(ctx, s.cfg.Clock, true, s.cfg.LockWait); errors.Is(err, errLockBusy) {
+	if err := open.acquire(ctx, s.cfg.Clock, s.cfg.LockWait); errors.Is(err, errLockBusy) {
 		return Shrunk{Left: free, Why: "another process is opening it"}, nil
 	} else if err != nil {
 		return out, err

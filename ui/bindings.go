@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -306,14 +307,14 @@ func parseKey(text string) (name, why string) {
 			break
 		}
 		mod := strings.ToLower(rest[:i])
-		mod = cmpOr(map[string]string{"control": "ctrl", "option": "alt", "meta": "alt", "cmd": "super", "win": "super"}[mod], mod)
+		mod = cmp.Or(map[string]string{"control": "ctrl", "option": "alt", "meta": "alt", "cmd": "super", "win": "super"}[mod], mod)
 		if !slices.Contains([]string{"ctrl", "alt", "shift", "super", "hyper"}, mod) {
 			return "", fmt.Sprintf("there is no key of the name %q; ctrl, alt and shift stand before a + and the key", rest[:i])
 		}
 		mods[mod], rest = true, rest[i+1:]
 	}
 	base := strings.ToLower(rest)
-	base = cmpOr(map[string]string{"escape": "esc", "return": "enter", "pageup": "pgup", "pagedown": "pgdown", "del": "delete", "ins": "insert", "plus": "+"}[base], base)
+	base = cmp.Or(map[string]string{"escape": "esc", "return": "enter", "pageup": "pgup", "pagedown": "pgdown", "del": "delete", "ins": "insert", "plus": "+"}[base], base)
 	single := utf8.RuneCountInString(rest) == 1
 	switch {
 	case mods["super"], mods["hyper"]:
@@ -347,13 +348,6 @@ func parseKey(text string) (name, why string) {
 		}
 	}
 	return base, ""
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // keyLabel is a key as it is shown: ctrl+p is Ctrl+P.

@@ -107,16 +107,16 @@ func (e *env) open(id string, create bool) tea.Cmd {
 			return openedMsg{id: id, err: fmt.Errorf("read folded messages: %w", err)}
 		}
 		msg := openedMsg{id: id, snap: snap, events: events}
+		for _, r := range runs {
+			if r.State.Terminal() {
+				msg.used.Add(r.Usage)
+			}
+		}
 		if e.opts.Drafts == nil {
 			return msg
 		}
 		if d, err := e.opts.Drafts.Draft(e.ctx, id); err == nil { // else it is left as it is
 			msg.draft = &d
-		}
-		for _, r := range runs {
-			if r.State.Terminal() {
-				msg.used.Add(r.Usage)
-			}
 		}
 		return msg
 	}

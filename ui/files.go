@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -203,8 +204,7 @@ func (p *page) noteFiles(a *attachments) tea.Cmd {
 
 // readFiles reads them.
 func (p *page) readFiles() tea.Cmd {
-	of, known := input.Typed(p.edit.Text()), p.files.known
-	known = cloned(known)
+	of, known := input.Typed(p.edit.Text()), maps.Clone(p.files.known)
 	return func() tea.Msg {
 		files := p.env.attached(of, known)
 		tokens := 0
@@ -213,14 +213,6 @@ func (p *page) readFiles() tea.Cmd {
 		}
 		return filesMsg{p.id, of, files, tokens}
 	}
-}
-
-func cloned(m map[string]bool) map[string]bool {
-	out := make(map[string]bool, len(m))
-	for k := range m {
-		out[k] = true
-	}
-	return out
 }
 
 // attached reads the files that a text names outside of its pastes.

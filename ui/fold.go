@@ -259,7 +259,7 @@ func (p *page) whole() (tea.Cmd, bool) {
 	return p.show(dialog.NewText(kindFold, p.T("FOLD"), text, p.env.dkeys), ""), true
 }
 
-// asked is the preview of a fold in a few rows: what goes, what is remembered instead.
+// foldPreview tells of a fold in a few rows: what goes, what is remembered instead.
 func foldPreview(st line.Style, d *trace.CompactData) (fact string, kept []string) {
 	fact = st.T("%s to %s", theme.Tokens(d.TokensBefore, false), theme.Tokens(d.TokensAfter, false))
 	var s prompt.Summary

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"charm.land/bubbles/v2/key"
+
 	"vitrine/ui/words"
 )
 
@@ -42,7 +43,7 @@ func bind(help string, desc words.Text, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, string(desc)))
 }
 
-// DefaultKeyMap is the key map of SCREENS, as far as its features exist.
+// DefaultKeyMap is the program's own; the configuration's keys come over it, see keymap.
 func DefaultKeyMap() KeyMap {
 	return KeyMap{
 		NextPane:  bind("Tab", "next pane, Shift: back", "tab"),

@@ -102,7 +102,7 @@ func (k *marked) find(rows []string) bool {
 	return false
 }
 
-// cells gives the selected cells of a row.
+// markedCells gives the selected cells of a row.
 func (p *page) markedCells(y int, row string) []paint.Cell {
 	a, b := p.marked.ends()
 	from, to := 1, p.lay.w // behind the column of signs

@@ -205,7 +205,7 @@ func (m *Model) Farewell() string {
 	return m.env.style.N(n, "%d tab kept: vitrine --continue", "%d tabs kept: vitrine --continue", n)
 }
 
-// title is what a tab is called.
+// name is what a tab is called.
 func (p *page) name() string {
 	if p.title != "" {
 		return p.title

@@ -253,7 +253,7 @@ func (k keywords) overlap(other keywords) float64 {
 	return both / all
 }
 
-// kind is what the words of a text point at; asked says that it is a question.
+// kindIn is what the words of a phrase point at, by the first that is known.
 func kindIn(p phrase) answerKind {
 	for _, w := range strings.FieldsFunc(p.f, func(r rune) bool { return !isWordRune(r) }) {
 		if k, ok := kindOf[w]; ok {

@@ -19,7 +19,7 @@ type Keys struct {
 	Edit                                    input.Keys
 }
 
-// DefaultKeys are the keys of SCREENS. Letters belong to filters, so lists move by arrows, Ctrl+N and Ctrl+P.
+// DefaultKeys are the program's own. Letters belong to filters, so lists move by arrows, Ctrl+N and Ctrl+P.
 func DefaultKeys() Keys {
 	bind := func(help string, desc words.Text, keys ...string) key.Binding {
 		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, string(desc)))

@@ -130,7 +130,7 @@ func (s *shape) box(r rune) {
 	s.arms(a)
 }
 
-// span is where the lines of an arm of a weight lie across it, in pixels from the middle one: two for a double one.
+// lanes are where the lines of an arm of a weight lie across it, in pixels from the middle one: two for a double one.
 func lanes(weight int) [][2]float64 {
 	switch weight {
 	case 1:
