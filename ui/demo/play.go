@@ -338,6 +338,7 @@ func (p *player) restart() error {
 func (p *player) crash() error {
 	p.listen()
 	p.clk.Halt()
+	p.drive = nil // nothing of it can be ended in order any more
 	at := p.clk.Now()
 	next := filepath.Join(p.Dir, fmt.Sprintf("data-%d", p.opens+1))
 	if err := copyData(p.dir, next); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -246,6 +247,26 @@ func TestLives(t *testing.T) {
 	}
 	if out := p.out.String(); stage.opens != 2 || !strings.Contains(out, "1 tab kept: vitrine --continue\r\n$ vitrine --continue") {
 		t.Errorf("%d lives", stage.opens)
+	}
+}
+
+// What keeps the program from starting after a crash is told: the one that was crashed is not asked to end in order.
+func TestCrashesThatFail(t *testing.T) {
+	const crash = "[[reply]]\ntext = \"x\"\n[[step]]\npause = \"10ms\"\n[[step]]\ncrash = true"
+	broken := errors.New("no room")
+	stage := &testStage{}
+	_, err := playOf(t, t.Context(), stage, crash, func(p *Play) { p.Progress = func(int, int) { stage.fail = broken } })
+	var failed *StepError
+	if !errors.Is(err, broken) || !errors.As(err, &failed) || failed.Step != 2 {
+		t.Errorf("the start fails: %v", err)
+	}
+	_, err = playOf(t, t.Context(), &testStage{}, crash, func(p *Play) {
+		if err := os.MkdirAll(filepath.Join(p.Dir, "data-2", "s.db"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !errors.As(err, &failed) || failed.Step != 2 || !strings.Contains(err.Error(), "copy what the crash left") {
+		t.Errorf("the copy fails: %v", err)
 	}
 }
 
