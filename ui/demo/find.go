@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ func (h *history) find(f *Find, from int) int {
 	return 0
 }
 
-// hasFields compares fields of an event's JSON as text; a text has to be contained.
+// hasFields compares fields of an event's JSON, as text.
 func hasFields(e trace.Event, want map[string]string) bool {
 	if len(want) == 0 {
 		return true
@@ -167,19 +168,10 @@ func (f *Find) what() string {
 
 func (f *Find) eventName() string {
 	name := "the event " + string(f.Event)
-	for _, k := range sortedKeys(f.Fields) {
+	for _, k := range slices.Sorted(maps.Keys(f.Fields)) {
 		name += fmt.Sprintf(" %s=%q", k, f.Fields[k])
 	}
 	return name
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // regions are the parts of the screen that count: the pane's, or the whole and each part of it.

@@ -3,7 +3,9 @@ package demo
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -287,7 +289,7 @@ const todoTool = "todo"
 
 // byText names todos by their texts in the arguments of a call.
 func (s *Story) byText(args string) string {
-	for _, id := range sortedKeys(s.todos) {
+	for _, id := range slices.Sorted(maps.Keys(s.todos)) {
 		if quoted, err := json.Marshal(s.todos[id]); err == nil {
 			args = strings.ReplaceAll(args, `"`+id+`"`, string(quoted))
 		}

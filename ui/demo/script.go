@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,11 +57,9 @@ func (s Script) Wrong(table, name, what string) error {
 // Step is one thing that a script does; Do says which.
 type Step struct {
 	Do Action
-	// Text is what is typed, pasted, shown as a caption, or looked for. For a size and a key it is as written.
+	// Text is what is typed, pasted or shown as a caption. For a size and a key it is as written.
 	Text string
 	Keys []string
-	// Pane is the part of the screen where the text is looked for; empty is all of it.
-	Pane string
 	// Find is set for wait and expect.
 	Find *Find
 	// Limit bounds a wait; For is how long a pause or a caption stands.
@@ -95,12 +95,12 @@ type Find struct {
 	Pane   string
 	// State is that of the run in the tab in front: idle, running, waits, or a final state of runs.
 	State string
-	// Event is a stored or transient event since the start of the program or, for a wait, since the step before, with fields equal to
-	// those in Fields: as text, at paths such as "result.ok" of its JSON.
+	// Event is a stored or transient event of the play or, for a wait, one behind that which the wait for an event before it found,
+	// with fields equal to those in Fields: as text, at paths such as "result.ok" of its JSON.
 	Event  trace.Name
 	Fields map[string]string
 	// Answer is part of the last answer, Todo the text of a todo, Done what its box says, Turns how many turns have begun in the
-	// program's sessions.
+	// tab in front.
 	Answer string
 	Todo   string
 	Done   *bool
@@ -191,7 +191,7 @@ func ParseScript(name string, data []byte) (Script, error) {
 		return Script{}, &scripted.ParseError{File: name, Line: line, Column: column, Message: err.Error()}
 	}
 	s := Script{File: name, source: data, Title: f.Title, About: f.About, Width: defaultWidth, Height: defaultHeight, Model: f.Model, Config: f.Config}
-	for _, tool := range sortedKeys(f.Slow) {
+	for _, tool := range slices.Sorted(maps.Keys(f.Slow)) {
 		long, err := f.Slow[tool].long()
 		if err != nil {
 			line, column := scripted.Position(data, -1, "slow", tool)
