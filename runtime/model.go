@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ type stream struct {
 	started  time.Time
 	first    time.Time
 	text     strings.Builder
+	reasoned bool
 	attempts int
 	done     *llm.Done
 	err      error
@@ -113,7 +116,7 @@ func (r *run) consume(req llm.Request) *stream {
 func (r *run) retrying(st *stream, w llm.RetryWait) {
 	st.attempts = w.Attempt + 1
 	st.text.Reset()
-	st.first = time.Time{}
+	st.first, st.reasoned = time.Time{}, false
 	r.text = ""
 	r.tell(trace.RetryData{Attempt: w.Attempt, Max: w.Max, WaitMS: w.Wait.Milliseconds(), Cause: w.Cause, Status: w.Status, Shared: w.Shared})
 	r.tell(trace.DeltaData{Kind: "text", Reset: true})
@@ -134,7 +137,9 @@ func (r *run) deliver(st *stream, c llm.Chunk) {
 		r.text = ""
 		r.tell(trace.DeltaData{Kind: "text", Reset: true})
 		r.tell(trace.DeltaData{Kind: "reasoning", Text: thought})
+		st.reasoned = true
 	case c.Reasoning != "":
+		st.reasoned = true
 		r.tell(trace.DeltaData{Kind: "reasoning", Text: c.Reasoning})
 	case c.CallDelta != nil:
 		r.tell(trace.DeltaData{Kind: "call", ID: c.CallDelta.Name, Text: c.CallDelta.Arguments})
@@ -168,7 +173,7 @@ func (r *run) judge(st *stream) (Input, error) {
 	if st.done == nil {
 		return r.noReply(st, data)
 	}
-	r.reply = reply{text: r.text, done: *st.done}
+	r.reply = reply{text: r.text, reasoned: st.reasoned, done: *st.done}
 	r.account(st.done.Usage, len(st.done.ToolCalls) > 0)
 	u := st.done.Usage
 	r.warnCost(u)
@@ -267,6 +272,30 @@ func (r *run) noReply(st *stream, data trace.LLMCallData) (Input, error) {
 	return InModelFailed, nil
 }
 
+// emptyFailure says why there is no answer, as far as the last reply tells.
+func emptyFailure(last reply) *trace.ErrorData {
+	f := &trace.ErrorData{
+		Message: "the model gave no answer", Why: "its reply was empty twice in a row", Code: "empty_reply",
+		Todo: "/retry asks again, /model changes the model",
+	}
+	switch finish := last.done.Finish; {
+	case finish == llm.FinishLength:
+		f.Why = "its reply was cut at the server's limit of a reply's length before it said anything, twice in a row"
+		if last.reasoned {
+			f.Why = "its reasoning took all of the server's limit of a reply's length, twice in a row"
+		}
+		f.Todo = "set LLM_MAX_TOKENS if the server allows more; " + f.Todo
+	case finish == llm.FinishContentFilter:
+		f.Why = "the server's filter held its reply back, twice in a row"
+		f.Todo = "ask in another way; " + f.Todo
+	case last.reasoned:
+		f.Why = "it reasoned and then said nothing, twice in a row"
+	case finish != llm.FinishStop && finish != llm.FinishToolCalls && finish != "":
+		f.Why += "; the server gave " + strconv.Quote(llm.CleanText(string(finish))) + " as the reason for the end"
+	}
+	return f
+}
+
 // aboutReply says whether a refusal speaks of how long the reply may be.
 func aboutReply(e *llm.Error) bool {
 	words := strings.ToLower(e.Message)
@@ -284,6 +313,9 @@ func modelFailure(e *llm.Error) *trace.ErrorData {
 	switch e.Kind {
 	case llm.ErrConnect:
 		f.Message, f.Todo = "no connection to the model", "check that the server runs and OPENAI_BASE_URL; /retry sends it again"
+		if e.Hint != "" {
+			f.Todo = "/retry sends it again" // the hint says what to change
+		}
 	case llm.ErrTimeout:
 		f.Message, f.Todo = "the model did not begin to answer", "look whether the server is busy or still loads the model; /retry sends it again"
 		if e.Silent {
@@ -302,7 +334,13 @@ func modelFailure(e *llm.Error) *trace.ErrorData {
 		f.Todo = "--protocol json or react (AGENT_PROTOCOL) gives it the tools as text; /model changes the model"
 	case llm.ErrRejected:
 		f.Message = "the server refused the request"
-		if !e.Retryable { // as it is it is refused again
+		switch {
+		case e.Retryable:
+		case e.Status < http.StatusBadRequest && e.Status > 0, e.Status == http.StatusMethodNotAllowed: // it never reached a model
+			f.Todo = "check OPENAI_BASE_URL"
+		case e.Status == http.StatusProxyAuthRequired:
+			f.Message, f.Todo = "the proxy refused the request", "HTTPS_PROXY and HTTP_PROXY name the proxy, NO_PROXY what goes past it"
+		default: // as it is it is refused again
 			f.Todo = "LLM_PROFILE changes how the server is spoken to, --protocol how tools are called; /model changes the model"
 			if aboutReply(e) {
 				f.Todo = "LLM_MAX_TOKENS sets how long a reply may be, max_tokens to the server; " + f.Todo

@@ -77,9 +77,10 @@ type run struct {
 
 // reply is one whole model reply.
 type reply struct {
-	text   string
-	done   llm.Done
-	stored bool // its message is committed
+	text     string
+	reasoned bool // it came with reasoning
+	done     llm.Done
+	stored   bool // its message is committed
 }
 
 // call is one tool call of the current step.
@@ -360,10 +361,7 @@ func (r *run) repair() (Input, error) {
 	}
 	if r.repairs >= 1 {
 		r.reason = ReasonEmpty
-		r.failure = &trace.ErrorData{
-			Message: "the model gave no answer", Why: "its reply was empty twice in a row", Code: "empty_reply",
-			Todo: "/retry asks again, /model changes the model",
-		}
+		r.failure = emptyFailure(r.reply)
 		return InModelFailed, nil
 	}
 	r.repairs++

@@ -50,6 +50,45 @@ func TestModelFailuresAreExplained(t *testing.T) {
 	}
 }
 
+// What never reached a model says what to change there, and nothing of profiles and models; a hint stands in for looking at the address.
+func TestFailuresBeforeTheModel(t *testing.T) {
+	for todo, e := range map[string]llm.Error{
+		"check OPENAI_BASE_URL":                 {Kind: llm.ErrRejected, Status: 308},
+		"check OPENAI_BASE_URL\x00":             {Kind: llm.ErrRejected, Status: 405},
+		"HTTPS_PROXY and HTTP_PROXY name the p": {Kind: llm.ErrRejected, Status: 407},
+		"/retry sends it again":                 {Kind: llm.ErrConnect, Hint: "HTTPS_PROXY names it"},
+		"check that the server runs and OPENAI": {Kind: llm.ErrConnect},
+		"LLM_PROFILE changes how":               {Kind: llm.ErrRejected, Status: 400},
+	} {
+		b := newBed(t, scripted.Fail(&e))
+		b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
+		d := b.named(trace.Error)[0].Data.(trace.ErrorData)
+		if want := strings.TrimRight(todo, "\x00"); !strings.HasPrefix(d.Todo, want) || e.Status != 400 && strings.Contains(d.Todo, "LLM_PROFILE") {
+			t.Errorf("%+v: %q", e, d.Todo)
+		}
+	}
+}
+
+// A model that only reasoned, or whose room was used up by that, is told apart from one that said nothing at all.
+func TestEmptyRepliesAreExplained(t *testing.T) {
+	thought := scripted.Text("").Reasoning("let me see")
+	for why, step := range map[string]scripted.Step{
+		"its reply was empty twice in a row":                        scripted.Text(""),
+		"it reasoned and then said nothing":                         thought,
+		"its reasoning took all of the server's limit":              thought.Finish(llm.FinishLength),
+		"its reply was cut at the server's limit":                   scripted.Text("").Finish(llm.FinishLength),
+		"the server's filter held its reply back":                   scripted.Text("").Finish(llm.FinishContentFilter),
+		`; the server gave "malformed_function_call" as the reason`: scripted.Text("").Finish("malformed_function_call"),
+	} {
+		b := newBed(t, step, step)
+		b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
+		d := b.named(trace.Error)[0].Data.(trace.ErrorData)
+		if d.Code != "empty_reply" || !strings.Contains(d.Why, why) || strings.Contains(d.Todo, "LLM_MAX_TOKENS") != strings.Contains(why, "limit") {
+			t.Errorf("%s: %+v", why, d)
+		}
+	}
+}
+
 // Only of a stream that fell silent LLM_TIMEOUT_SECONDS is said to be the limit: it is none of the first byte's.
 func TestSilenceIsToldApart(t *testing.T) {
 	for _, silent := range []bool{true, false} {

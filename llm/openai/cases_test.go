@@ -53,6 +53,9 @@ func TestB074QuotaIsNotWaitedFor(t *testing.T) {
 		"reset time":  {llmtest.Refuse(429, `{"error":{"message":"Quota exhausted; quota will reset after 12h34m16s."}}`), llm.ErrQuota, "try again in 12h34m16s (2026-01-02 00:34 UTC)"},
 		"payment":     {llmtest.Refuse(402, `{"error":{"message":"Insufficient credits"}}`), llm.ErrQuota, "Insufficient credits"},
 		"key":         {llmtest.Refuse(401, `{"error":{"message":"bad key"}}`), llm.ErrAuth, "bad key"},
+		"of a day":    {llmtest.Refuse(429, `{"error":{"code":429,"message":"Rate limit exceeded: free-models-per-day. Add credits"}}`), llm.ErrQuota, "free-models-per-day"},
+		"its reset":   {llmtest.Refuse(429, `{"error":{"code":429,"message":"Rate limit exceeded","metadata":{"headers":{"X-RateLimit-Remaining":"0","X-RateLimit-Reset":"4070908800000"}}}}`), llm.ErrQuota, "try again in 8760h0m0s (2027-01-01 12:00 UTC)"},
+		"inside":      {llmtest.Stream(llmtest.Event(`{"error":{"code":429,"message":"free-models-per-day","metadata":{"headers":{"X-RateLimit-Remaining":"0","X-RateLimit-Reset":"4070908800000"}}}}`)), llm.ErrQuota, "try again in 8760h0m0s"},
 		"Retry-After": {llmtest.Refuse(429, "").RetryAfter("7200"), llm.ErrQuota, "try again in 2h0m0s (2026-01-01 14:00 UTC)"},
 	} {
 		srv, c := serve(t, tc.reply)

@@ -11,9 +11,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -388,6 +391,45 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
+// Rule 33: servers that send no Retry-After say with their limits when those begin anew, OpenRouter in the body of the error too. Of a
+// limit that is not used up nothing is read, and what the server says of the wait itself comes first.
+func TestLimitsBeginAnew(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		body   string
+		header map[string]string
+		want   time.Duration
+	}{
+		"OpenRouter":  {"", map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1767268830000"}, 30 * time.Second},
+		"in the body": {`{"error":{"message":"free","code":429,"metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Remaining":"0","X-RateLimit-Reset":"1767312000000"}}}}`, nil, 12 * time.Hour},
+		"as numbers":  {`{"error":{"message":"free","metadata":{"headers":{"X-RateLimit-Remaining":0,"X-RateLimit-Reset":1767312000000}}}}`, nil, 12 * time.Hour},
+		"seconds":     {"", map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1767268860"}, time.Minute},
+		"OpenAI":      {"", map[string]string{"X-RateLimit-Remaining-Requests": "5", "X-RateLimit-Reset-Requests": "8h", "X-RateLimit-Remaining-Tokens": "0", "X-RateLimit-Reset-Tokens": "6m0s"}, 6 * time.Minute},
+		"draft":       {"", map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": "7"}, 7 * time.Second},
+		"time":        {"", map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": "2026-01-01T12:00:09Z"}, 9 * time.Second},
+		"some left":   {"", map[string]string{"X-RateLimit-Remaining": "3", "X-RateLimit-Reset": "900"}, 0},
+		"past":        {"", map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1767260000"}, 0},
+		"nonsense":    {"", map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "soon"}, 0},
+		"Retry-After": {"", map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900", "Retry-After": "2"}, 2 * time.Second},
+		"words":       {`{"error":{"message":"try again in 3s"}}`, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900"}, 3 * time.Second},
+	} {
+		h := http.Header{}
+		for k, v := range c.header {
+			h.Set(k, v)
+		}
+		f := parseFault([]byte(c.body))
+		f.wait(429, h, now)
+		if got := f.err(429, func(s string) string { return llm.CleanText(s) }).RetryAfter; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if f = parseFault([]byte(c.body)); c.body == "" {
+			if f.wait(500, h, now); f.after != 0 && h.Get("Retry-After") == "" {
+				t.Errorf("%s: %s for an error that is no limit's", name, f.after)
+			}
+		}
+	}
+}
+
 // Rule 33: when to come back, in both forms and in words.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -407,6 +449,8 @@ func TestRetryAfter(t *testing.T) {
 		"past":           {map[string]string{"Retry-After": "Thu, 01 Jan 2026 11:59:00 GMT"}, 0},
 		"server's clock": {map[string]string{"Retry-After": "Thu, 01 Jan 2026 10:01:00 GMT", "Date": "Thu, 01 Jan 2026 10:00:00 GMT"}, time.Minute},
 		"milliseconds":   {map[string]string{"Retry-After-Ms": "1500", "Retry-After": "2"}, 1500 * time.Millisecond},
+		"with a unit":    {map[string]string{"Retry-After": "1m30s"}, 90 * time.Second},
+		"time of JSON":   {map[string]string{"Retry-After": "2026-01-01T13:00:00Z"}, time.Hour},
 	} {
 		h := http.Header{}
 		for k, v := range c.header {
@@ -557,17 +601,40 @@ func TestConnect(t *testing.T) {
 	fails := func(err error) http.RoundTripper {
 		return roundTrip(func(*http.Request) (*http.Response, error) { return nil, err })
 	}
+	// says is a server that answers with these bytes whatever comes, via asks it as a proxy.
+	says := func(text string) string {
+		raw, _ := over(t, func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, _ := http.NewResponseController(w).Hijack()
+			_, _ = io.WriteString(conn, text)
+			_ = conn.Close()
+		})
+		return raw.URL
+	}
+	via := func(proxy string) *http.Transport {
+		tr := newTransport(time.Second)
+		where, _ := url.Parse(proxy)
+		where.User = url.UserPassword("u", "hunter22")
+		tr.Proxy = http.ProxyURL(where)
+		return tr
+	}
+	const away = "https://example.invalid/v1"
 	for name, c := range map[string]struct {
 		cfg     Config
 		kind    llm.ErrorKind
 		retry   bool
 		message string
 	}{
+		"https only":   {Config{BaseURL: says("\x15\x03\x01\x00\x02\x02F")}, llm.ErrConnect, false, "speaks https, not http; the base URL may have to begin with https://"},
+		"no HTTP":      {Config{BaseURL: says("SSH-2.0-OpenSSH_9.6\r\n")}, llm.ErrConnect, false, "what answers there is no web server"},
+		"no proxy":     {Config{BaseURL: away, Transport: via(refused.URL)}, llm.ErrConnect, true, "the proxy was not reached: connection refused; HTTPS_PROXY and HTTP_PROXY name the proxy"},
+		"proxy's key":  {Config{BaseURL: away, Transport: via(says("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"))}, llm.ErrConnect, false, "the proxy answered HTTP 407: proxy authentication required; HTTPS_PROXY"},
+		"behind proxy": {Config{BaseURL: away, Transport: via(says("HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"))}, llm.ErrConnect, true, "the proxy answered HTTP 503"},
 		"refused":      {Config{BaseURL: refused.URL}, llm.ErrConnect, true, "connection refused"},
 		"odd dial":     {Config{Transport: fails(&net.OpError{Op: "dial", Err: errors.New("no route\x1b[31m")})}, llm.ErrConnect, true, "no route"},
+		"reset":        {Config{Transport: fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{}, Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("read", syscall.ECONNRESET)}})}, llm.ErrConnect, true, "connect: the server broke the connection off without an answer: connection reset by peer"},
 		"closed":       {Config{BaseURL: closing.URL}, llm.ErrConnect, true, "the server closed the connection without an answer"},
-		"certificate":  {Config{BaseURL: secure.URL}, llm.ErrConnect, false, "certificate"},
-		"not secure":   {Config{BaseURL: strings.Replace(closing.URL, "http:", "https:", 1)}, llm.ErrConnect, false, "HTTP response to HTTPS client"},
+		"certificate":  {Config{BaseURL: secure.URL}, llm.ErrConnect, false, "nobody that this system trusts signed the server's certificate; its certificate has to be one"},
+		"not secure":   {Config{BaseURL: strings.Replace(closing.URL, "http:", "https:", 1)}, llm.ErrConnect, false, "speaks http, not https; the base URL may have to begin with http://"},
 		"no host":      {Config{Transport: fails(&net.OpError{Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}})}, llm.ErrConnect, true, "the host was not found"},
 		"slow":         {Config{Transport: fails(&net.OpError{Op: "dial", Err: timeoutError{}})}, llm.ErrConnect, true, "no connection in time"},
 		"bad URL":      {Config{BaseURL: "localhost:11434/v1"}, llm.ErrConnect, false, "the base URL is no http or https address"},
@@ -579,7 +646,7 @@ func TestConnect(t *testing.T) {
 			client := New(c.cfg)
 			defer client.Close()
 			e := failure(t, client)
-			if e.Kind != c.kind || e.Retryable != c.retry || !strings.Contains(e.Message, c.message) ||
+			if e.Kind != c.kind || e.Retryable != c.retry || !strings.Contains(e.Error(), c.message) || strings.Contains(e.Error(), "hunter22") ||
 				strings.Contains(e.Message, "dial") || strings.ContainsRune(e.Message, 0x1B) {
 				t.Errorf("got %v, retryable %v", e, e.Retryable)
 			}
@@ -587,6 +654,19 @@ func TestConnect(t *testing.T) {
 				t.Error("models were listed")
 			}
 		})
+	}
+}
+
+// An error of the network is told without the two addresses.
+func TestPlainNetworkErrors(t *testing.T) {
+	err := error(&readError{&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{}, Err: os.NewSyscallError("read", syscall.ECONNRESET)}})
+	x := New(Config{}).begin(t.Context(), generic(habits{}))
+	defer x.end()
+	if got := x.fail(err).(*llm.Error).Message; got != "the connection broke within the reply: connection reset by peer" {
+		t.Error(got)
+	}
+	if got := plain(&net.OpError{Op: "read"}) + plain(io.ErrUnexpectedEOF); got != "readunexpected EOF" {
+		t.Error(got)
 	}
 }
 

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -25,6 +26,7 @@ type fault struct {
 	large   bool   // the request was large enough to be too long
 	tools   bool   // the request had tools, and nothing else that servers refuse in the same words
 	after   time.Duration
+	header  http.Header // that the body tells of
 }
 
 // meansError says whether the value of an error field tells of one.
@@ -93,9 +95,15 @@ func (f *fault) object(m map[string]any, depth int) {
 			f.told = f.told || m["code"] != nil || m["status"] != nil || m["type"] != nil
 		}
 	}
-	if more, ok := m["metadata"].(map[string]any); ok { // OpenRouter keeps the words of the provider there
+	if more, ok := m["metadata"].(map[string]any); ok { // OpenRouter keeps the words of the provider there, and its own headers
 		if s, ok := more["raw"].(string); ok && s != "" {
 			f.message = strings.TrimSpace(f.message + ": " + parseFault([]byte(s)).message)
+		}
+		if headers, ok := more["headers"].(map[string]any); ok {
+			f.header = http.Header{}
+			for name, value := range headers {
+				f.header.Set(name, fmt.Sprint(value))
+			}
 		}
 	}
 	if list, ok := m["details"].([]any); ok { // Google names a wait there
@@ -181,12 +189,12 @@ func (f fault) kind(status int) (llm.ErrorKind, bool) {
 		return llm.ErrContext, false // alone it is above what is given in a minute
 	case status == http.StatusTooManyRequests, status == 0 && hasAny(f.code, "rate_limit", "too_many_requests", "throttl"):
 		named := f.after > 0 || waitInText(f.message) > 0 // then it passes, whatever it is called
-		if hasAny(f.code, "insufficient_quota", "quota_exceeded", "billing") || hasAny(words, quotaWords...) && !named {
+		if hasAny(f.code, "insufficient_quota", "quota_exceeded", "billing") || !named && (hasAny(words, quotaWords...) || hasAny(words, dayWords...)) {
 			return llm.ErrQuota, false
 		}
 		return llm.ErrRate, true
 	case hasAny(words, "too many tokens") && hasAny(words, "wait"): // of a minute or of a day, not of this request
-		if hasAny(words, "per day", "daily") {
+		if hasAny(words, dayWords...) {
 			return llm.ErrQuota, false
 		}
 		return llm.ErrRate, true
@@ -220,6 +228,9 @@ func (f fault) kind(status int) (llm.ErrorKind, bool) {
 
 // largeRequest is from how many bytes on a request that is refused without a word may be too long for the model.
 const largeRequest = 16 << 10
+
+// dayWords are of limits that a retry within the minute does not outlast.
+var dayWords = []string{"per day", "per-day", "daily"}
 
 var quotaWords = []string{"exceeded your current quota", "insufficient balance", "insufficient credit", "out of credits", "billing hard limit"}
 
@@ -258,62 +269,4 @@ func hasAny(s string, words ...string) bool {
 		}
 	}
 	return false
-}
-
-// maxWait bounds what a server may ask for, so that no arithmetic overflows.
-const maxWait = 365 * 24 * time.Hour
-
-// retryAfter reads both forms of Retry-After. A date is compared with the server's own clock when it tells it. What lies
-// in the past or makes no sense is 0.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
-		return boundWait(ms / 1000)
-	}
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return boundWait(s)
-	}
-	at, err := http.ParseTime(v)
-	if err != nil {
-		return 0
-	}
-	if served, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = served
-	}
-	return boundWait(at.Sub(now).Seconds())
-}
-
-func boundWait(seconds float64) time.Duration {
-	if !(seconds > 0) {
-		return 0
-	}
-	if seconds > maxWait.Seconds() {
-		return maxWait
-	}
-	return time.Duration(seconds * float64(time.Second))
-}
-
-var waits = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:try again|retry|resets?|available again)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:ms|[dhms])[a-z]*[\s,]*)+)`)
-})
-
-var units = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(ms|[dhms])`)
-})
-
-// waitInText finds a wait that the message tells, such as "try again in 1m30.5s".
-func waitInText(s string) time.Duration {
-	m := waits().FindStringSubmatch(s)
-	if m == nil {
-		return 0
-	}
-	var seconds float64
-	for _, u := range units().FindAllStringSubmatch(m[1], -1) {
-		n, err := strconv.ParseFloat(u[1], 64)
-		if err != nil {
-			continue
-		}
-		seconds += n * map[string]float64{"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}[strings.ToLower(u[2])]
-	}
-	return boundWait(seconds)
 }

@@ -53,14 +53,15 @@ func (c *Client) Replies(ctx context.Context) (bool, error) {
 // vLLM, Groq, Mistral and LM Studio, llama.cpp.
 type listed struct {
 	ID            string `json:"id"`
-	ContextLength int    `json:"context_length"`
-	MaxModelLen   int    `json:"max_model_len"`
-	ContextWindow int    `json:"context_window"`
-	MaxContext    int    `json:"max_context_length"`
-	Loaded        int    `json:"loaded_context_length"`
+	ContextLength count  `json:"context_length"`
+	MaxModelLen   count  `json:"max_model_len"`
+	ContextWindow count  `json:"context_window"`
+	MaxContext    count  `json:"max_context_length"`
+	MaxInput      count  `json:"max_input_tokens"`
+	Loaded        count  `json:"loaded_context_length"`
 	Meta          struct {
-		Loaded  int `json:"n_ctx"`
-		Trained int `json:"n_ctx_train"`
+		Loaded  count `json:"n_ctx"`
+		Trained count `json:"n_ctx_train"`
 	} `json:"meta"`
 }
 
@@ -92,9 +93,9 @@ func readModels(body []byte) (models []llm.ModelInfo, ok bool) {
 			continue
 		}
 		info := llm.ModelInfo{ID: m.ID}
-		for _, n := range []int{m.Loaded, m.ContextLength, m.MaxModelLen, m.ContextWindow, m.MaxContext, m.Meta.Loaded, m.Meta.Trained} {
-			if n > 0 {
-				info.Context = n
+		for _, c := range []count{m.Loaded, m.ContextLength, m.MaxModelLen, m.ContextWindow, m.MaxContext, m.MaxInput, m.Meta.Loaded, m.Meta.Trained} {
+			if c.n != nil && *c.n > 0 {
+				info.Context = *c.n
 				break
 			}
 		}

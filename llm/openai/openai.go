@@ -256,9 +256,7 @@ func (x *exchange) refused(resp *http.Response) error {
 	defer stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStray)) // a part of an error says more than none
 	f := parseFault(body)
-	if after := retryAfter(resp.Header, time.Now()); after > 0 {
-		f.after = after
-	}
+	f.wait(resp.StatusCode, resp.Header, time.Now())
 	f.large, f.tools = x.size > largeRequest, x.aboutTools(f)
 	if to := resp.Header.Get("Location"); resp.StatusCode < 400 && to != "" {
 		f.message = "the server redirects to " + to + "; set the base URL to where it really is"
@@ -292,7 +290,7 @@ func (x *exchange) fail(err error) error {
 		x.sign(e)
 		return e
 	case errors.As(err, &read):
-		return &llm.Error{Kind: llm.ErrCut, Host: host, Message: x.client.clean("the connection broke within the reply: " + read.err.Error()),
+		return &llm.Error{Kind: llm.ErrCut, Host: host, Message: x.client.clean("the connection broke within the reply: " + plain(read.err)),
 			Retryable: true, Err: read.err}
 	}
 	return x.client.connectError(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"vitrine/llm"
 )
@@ -30,8 +31,12 @@ func (d *decoder) choice(c *wireChoice) error {
 	if err := d.say(c.Text.text); err != nil {
 		return err
 	}
-	if c.Finish == "error" {
-		return d.fault(fault{message: "the server broke the reply off"})
+	if brokeOff(c.Finish) {
+		f := fault{message: "the server broke the reply off"}
+		if c.Finish != "error" {
+			f.message = fmt.Sprintf("the server broke the reply off, with the reason %s", c.Finish)
+		}
+		return d.fault(f)
 	}
 	d.reason(c.Finish)
 	return nil
@@ -51,12 +56,22 @@ func (d *decoder) reason(s string) {
 	}
 }
 
+// brokeOff says whether a reason means that the server failed and the same request may succeed: of OpenRouter, of vLLM and SGLang, of
+// DeepSeek, of Z.ai.
+func brokeOff(reason string) bool {
+	switch strings.ToLower(reason) {
+	case "error", "abort", "aborted", "insufficient_system_resource", "network_error":
+		return true
+	}
+	return false
+}
+
 // finishOf maps the spellings of the reasons that the runtime must not miss.
 func finishOf(s string) llm.Finish {
 	switch strings.ToLower(s) {
 	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
 		return llm.FinishLength
-	case "content_filter", "safety", "content_filtered":
+	case "content_filter", "safety", "content_filtered", "sensitive", "recitation", "prohibited_content", "blocklist", "spii":
 		return llm.FinishContentFilter
 	case "stop":
 		return llm.FinishStop
@@ -192,6 +207,7 @@ func (d *decoder) keep(name string, raw json.RawMessage) {
 }
 
 func (d *decoder) fault(f fault) error {
+	f.wait(f.status, nil, time.Now())
 	return f.err(0, d.clean)
 }
 

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -168,7 +169,7 @@ func (o *object) byte(c byte) {
 
 func (o *object) closed() bool { return o.over && !o.bad }
 
-// content is the content of a delta or message: a string, or a list of parts of which some may be thoughts.
+// content is the content of a delta or message: a string, or a list of parts of which some may be thoughts, or one such part alone.
 type content struct{ text, reasoning string }
 
 // UnmarshalJSON never fails: what is neither is no text.
@@ -176,7 +177,10 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 	switch raw[0] {
 	case '"':
 		c.text = unquote(raw)
-	case '[':
+	case '[', '{':
+		if raw[0] == '{' {
+			raw = slices.Concat([]byte("["), raw, []byte("]"))
+		}
 		var parts []struct {
 			Type     string   `json:"type"`
 			Text     content  `json:"text"`

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -83,8 +84,29 @@ func newTransport(connect time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
+			if r.StatusCode == http.StatusOK {
+				return nil
+			}
+			return &proxyError{r.StatusCode}
+		},
 	}
 }
+
+// proxyError is the refusal of a proxy to connect to the server.
+type proxyError struct{ status int }
+
+func (e *proxyError) Error() string {
+	return fmt.Sprintf("the proxy answered HTTP %d: %s", e.status, strings.ToLower(http.StatusText(e.status)))
+}
+
+// What can be changed where there is no connection.
+const (
+	hintProxy = "HTTPS_PROXY and HTTP_PROXY name the proxy, NO_PROXY what goes past it"
+	hintHTTP  = "the base URL may have to begin with http://"
+	hintHTTPS = "the base URL may have to begin with https://"
+	hintCert  = "its certificate has to be one that this system trusts (SSL_CERT_FILE on Linux)"
+)
 
 // checkRedirect follows a redirect only when it stays on the host, keeps the method and does not leave https: neither
 // the key nor the conversation goes where the user did not point us.
@@ -223,19 +245,58 @@ func (c *Client) connectError(err error) *llm.Error {
 	var dns *net.DNSError
 	var timeout net.Error
 	var op *net.OpError
+	var proxy *proxyError
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &proxy):
+		e.Message, e.Hint, e.Retryable = proxy.Error(), hintProxy, proxy.status >= http.StatusInternalServerError
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		e.Message, e.Hint = "the proxy was not reached: "+c.clean(reason(deepest(op))), hintProxy
 	case errors.As(err, &dns):
 		e.Message = "the host was not found"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Message = "no connection in time"
 	case errors.As(err, &op) && op.Op == "dial" && op.Err != nil:
 		e.Message = c.clean(reason(op.Err)) // the host stands before it anyway
+	case errors.As(err, &op):
+		e.Message = "the server broke the connection off without an answer: " + c.clean(reason(deepest(op)))
 	case errors.Is(err, io.EOF):
 		e.Message = "the server closed the connection without an answer"
-	case strings.Contains(err.Error(), "certificate"), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+	case errors.As(err, &unknown):
+		e.Message, e.Hint, e.Retryable = "nobody that this system trusts signed the server's certificate", hintCert, false
+	case strings.Contains(err.Error(), "certificate"):
 		e.Retryable = false
+	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		e.Message, e.Hint, e.Retryable = "what answers there speaks http, not https", hintHTTP, false
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
+		e.Message, e.Hint, e.Retryable = "what answers there speaks https, not http", hintHTTPS, false
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		e.Message, e.Retryable = "what answers there is no web server", false
 	}
 	return e
+}
+
+// plain is an error of the network without the addresses, of which one is told anyway and the other says nothing.
+func plain(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return reason(deepest(op))
+	}
+	return err.Error()
+}
+
+// deepest is the innermost of the errors of the network.
+func deepest(op *net.OpError) error {
+	for {
+		inner, ok := op.Err.(*net.OpError)
+		switch {
+		case op.Err == nil:
+			return errors.New(op.Op)
+		case !ok:
+			return op.Err
+		}
+		op = inner
+	}
 }
 
 // reason is what the system says to a call that failed, without the name of the call.

@@ -197,6 +197,14 @@ func toldRuntime2() map[string]string {
 
 func toldRuntime3() map[string]string {
 	return map[string]string{
+		"its reply was cut at the server's limit of a reply's length before it said anything, twice in a row": "它的回复还没有内容就达到服务器的回复长度上限，连续两次",
+		"its reasoning took all of the server's limit of a reply's length, twice in a row":                    "它的思考占满了服务器的回复长度上限，连续两次",
+		"the server's filter held its reply back, twice in a row":                                             "服务器的过滤器拦下了它的回复，连续两次",
+		"it reasoned and then said nothing, twice in a row":                                                   "它只有思考而没有回答，连续两次",
+		"set LLM_MAX_TOKENS if the server allows more":                                                        "如果服务器允许更多，请设置 LLM_MAX_TOKENS",
+		"the server gave %q as the reason for the end":                                                        "服务器给出的结束原因是 %s",
+		"check OPENAI_BASE_URL":                                                                                       "请检查 OPENAI_BASE_URL",
+		"the proxy refused the request":                                                                               "代理拒绝了请求",
 		"the server's filter cut the answer off":                                                                      "服务器的过滤器截断了回答",
 		"ask in another way":                                                                                          "请换一种方式提问",
 		"the answer was cut off at the limit of a reply's length":                                                     "回答在回复长度上限处被截断",
