@@ -52,6 +52,3 @@ type parker interface {
 	// wake lets park return; it never blocks.
 	wake()
 }
-
-// Since is the time that went by on c since t.
-func Since(c Clock, t time.Time) time.Duration { return c.Now().Sub(t) }

@@ -54,21 +54,21 @@ func TestSleep(t *testing.T) {
 		bg := context.Background()
 		begin := c.Now()
 		is(t, c.Sleep(bg, 3*time.Second), nil)
-		equal(t, Since(c, begin), 3*time.Second)
+		equal(t, c.Now().Sub(begin), 3*time.Second)
 		is(t, c.Sleep(bg, 0), nil)
 		is(t, c.Sleep(bg, -time.Hour), nil)
-		equal(t, Since(c, begin), 3*time.Second)
+		equal(t, c.Now().Sub(begin), 3*time.Second)
 
 		ctx, cancel := c.WithTimeout(bg, time.Second)
 		defer cancel()
 		is(t, c.Sleep(ctx, time.Minute), context.DeadlineExceeded)
-		equal(t, Since(c, begin), 4*time.Second)
+		equal(t, c.Now().Sub(begin), 4*time.Second)
 		is(t, c.Sleep(ctx, time.Minute), context.DeadlineExceeded)
 
 		ctx, cancel = c.WithCancel(bg)
 		c.AfterFunc(time.Second, cancel)
 		is(t, c.Sleep(ctx, time.Minute), context.Canceled)
-		equal(t, Since(c, begin), 5*time.Second)
+		equal(t, c.Now().Sub(begin), 5*time.Second)
 	})
 }
 
@@ -87,14 +87,14 @@ func TestAfterFunc(t *testing.T) {
 		for range 3 {
 			s, err := q.Get(context.Background())
 			is(t, err, nil)
-			got = append(got, fmt.Sprint(s, Since(c, begin)))
+			got = append(got, fmt.Sprint(s, c.Now().Sub(begin)))
 		}
 		equal(t, got, []string{"a1s", "b2s", "c3s"})
 		equal(t, fired.Stop(), false)
 		c.AfterFunc(-time.Second, put("now"))
 		s, _ := q.Get(context.Background())
 		equal(t, s, "now")
-		equal(t, Since(c, begin), 3*time.Second)
+		equal(t, c.Now().Sub(begin), 3*time.Second)
 	})
 }
 
@@ -332,7 +332,7 @@ func TestGroupIsUsedAgain(t *testing.T) {
 				g.Go(func() { is(t, c.Sleep(bg, time.Duration(i)*time.Second), nil) })
 			}
 			is(t, g.Wait(bg), nil)
-			equal(t, Since(c, begin), time.Duration(round+1)*3*time.Second)
+			equal(t, c.Now().Sub(begin), time.Duration(round+1)*3*time.Second)
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,9 +28,6 @@ const (
 	JSON     Format = "json"
 	HTML     Format = "html"
 )
-
-// Formats lists the formats, the default first.
-func Formats() []Format { return []Format{Markdown, JSON, HTML} }
 
 // ParseFormat knows a format by its name or a usual other one.
 func ParseFormat(name string) (Format, error) {
@@ -291,14 +287,3 @@ func inline(text string) string {
 
 // code is text that can stand between two backquotes.
 func code(text string) string { return strings.ReplaceAll(paint.CleanLine(text), "`", "'") }
-
-// Names gives a file name for a session in a format: its id, with what no file system takes replaced.
-func Names(id string, f Format) string {
-	safe := strings.Map(func(r rune) rune {
-		if slices.Contains([]rune(`/\:*?"<>| `), r) || r < ' ' {
-			return '_'
-		}
-		return r
-	}, id)
-	return strings.TrimLeft(safe, ".-") + "." + string(f)
-}

@@ -78,7 +78,7 @@ func TestASessionIsWhole(t *testing.T) {
 		doc.Session.Turns != 2 {
 		t.Errorf("%+v, %v", doc, err)
 	}
-	for _, f := range export.Formats() {
+	for _, f := range formats() {
 		if got := write(t, f); got == "" {
 			t.Errorf("%s of an empty session is empty", f)
 		}
@@ -101,7 +101,7 @@ func TestTextStaysText(t *testing.T) {
 			{N: 4, Kind: llm.KindNotice, Role: llm.RoleUser, Content: evil},
 			{N: 5, Kind: llm.KindUser, Role: llm.RoleUser, Content: "the end"},
 		}
-		for _, f := range export.Formats() {
+		for _, f := range formats() {
 			var b strings.Builder
 			w := export.NewWriter(&b, f, export.Session{ID: "s", Title: evil})
 			for _, m := range rows {
@@ -159,7 +159,7 @@ func (f *full) Write(b []byte) (int, error) {
 
 // What cannot be written is told, at the latest by Close.
 func TestNoRoom(t *testing.T) {
-	for _, f := range export.Formats() {
+	for _, f := range formats() {
 		var w io.Writer = &full{left: 3000}
 		out := export.NewWriter(w, f, export.Session{ID: "s"})
 		var err error
@@ -174,12 +174,9 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	for id, want := range map[string]string{"ann-window-1": "ann-window-1.md", "a:b*c": "a_b_c.md", "..x": "x.md"} {
-		if got := export.Names(id, export.Markdown); got != want {
-			t.Errorf("%s: %s", id, got)
-		}
-	}
+func formats() []export.Format { return []export.Format{export.Markdown, export.JSON, export.HTML} }
+
+func TestNamesOfFormats(t *testing.T) {
 	for name, ok := range map[string]bool{"": true, "markdown": true, ".HTML": true, "json": true, "pdf": false} {
 		if _, err := export.ParseFormat(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

@@ -209,12 +209,6 @@ func (l *List) extent(i int) (start, end int) {
 	return -l.gapBefore(i), n
 }
 
-// rows is the height of a block with the gap before it, exact.
-func (l *List) rows(i int) int {
-	start, end := l.extent(i)
-	return end - start
-}
-
 // gapBefore is the number of blank rows between a block and the nearest one before it that is seen.
 func (l *List) gapBefore(i int) int {
 	for j := i - 1; j >= 0; j-- {

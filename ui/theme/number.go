@@ -1,51 +1,13 @@
 package theme
 
 import (
-	"fmt"
 	"strconv"
-	"time"
 
 	"vitrine/trace"
 )
 
 // Unknown stands for a number that nobody reported.
 const Unknown = "-"
-
-// Duration writes how long something took: 8 ms, 4.4 s, 2 m 05 s, 1 h 02 m, 3 d. Negative is 0.
-func Duration(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < 500*time.Millisecond:
-		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
-	case d.Round(100*time.Millisecond) < time.Minute:
-		return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', 1, 64) + " s"
-	case d.Round(time.Second) < time.Hour:
-		s := int(d.Round(time.Second).Seconds())
-		return fmt.Sprintf("%d m %02d s", s/60, s%60)
-	case d.Round(time.Minute) < 24*time.Hour:
-		m := int(d.Round(time.Minute).Minutes())
-		return fmt.Sprintf("%d h %02d m", m/60, m%60)
-	}
-	return strconv.Itoa(int(d/(24*time.Hour))) + " d"
-}
-
-// Ago writes how long ago something was, in one unit: now, 5 m, 2 h, 3 d, 3 w.
-func Ago(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + " m"
-	case d < day:
-		return strconv.Itoa(int(d/time.Hour)) + " h"
-	case d < 14*day:
-		return strconv.Itoa(int(d/day)) + " d"
-	case d < 365*day:
-		return strconv.Itoa(int(d/(7*day))) + " w"
-	}
-	return strconv.Itoa(int(d/(365*day))) + " y"
-}
 
 // Tokens writes a count: 412, 3.1k, 1.2M; an estimate has a ~ before it. Negative is unknown.
 func Tokens(n int, estimated bool) string {

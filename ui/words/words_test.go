@@ -164,6 +164,9 @@ func TestNumbers(t *testing.T) {
 		ago, zha string
 	}{
 		{-time.Second, "0 ms", "0 毫秒", "now", "刚刚"},
+		{0, "0 ms", "0 毫秒", "now", "刚刚"},
+		{900 * time.Millisecond, "0.9 s", "0.9 秒", "now", "刚刚"},
+		{59_960 * time.Millisecond, "1 m 00 s", "1 分 00 秒", "now", "刚刚"},
 		{41 * time.Millisecond, "41 ms", "41 毫秒", "now", "刚刚"},
 		{4400 * time.Millisecond, "4.4 s", "4.4 秒", "now", "刚刚"},
 		{125 * time.Second, "2 m 05 s", "2 分 05 秒", "2 m", "2 分钟"},
