@@ -165,7 +165,11 @@ func resizeInAStream(t *testing.T, seed uint64, grapheme bool) {
 
 // B017: sizes that no screen can be drawn in, while an answer streams and a dialog is open.
 func TestTinyWhileStreaming(t *testing.T) {
-	for _, open := range [][]string{nil, {"ctrl+p"}, {"ctrl+x", "h"}, {"ctrl+x", "s"}, {"ctrl+x", "r"}, {"tab", "tab", "enter"}} {
+	dialogs := [][]string{nil, {"ctrl+p"}, {"ctrl+x", "h"}, {"ctrl+x", "s"}, {"ctrl+x", "r"}, {"tab", "tab", "enter"}}
+	if testing.Short() {
+		dialogs = dialogs[:2]
+	}
+	for _, open := range dialogs {
 		for _, grapheme := range []bool{false, true} {
 			s := script(slowly(mixed(rand.New(rand.NewPCG(1, 2)), 60), 5*time.Second))
 			s.grapheme = grapheme

@@ -86,14 +86,18 @@ func foldTx(r *rig, row runtime.SessionRow, id, last string, from, was int64) ru
 func TestFoldCosts(t *testing.T) {
 	path := dbPath(t)
 	r := open(t, path)
-	row := longSession(t, r, "s", 10_100, 2000)
+	from := int64(10_001)
+	if testing.Short() {
+		from = 1001
+	}
+	row := longSession(t, r, "s", int(from)+99, 2000)
 	best, small := time.Hour, time.Hour
 	last := ""
 	for i := range 5 {
 		emptyLog(t, path)
 		before := fileSize(t, path+"-wal")
 		id := fmt.Sprint("f", i)
-		tx := foldTx(r, row, id, last, 10_001, 1)
+		tx := foldTx(r, row, id, last, from, 1)
 		start := time.Now()
 		r.commit(t, tx)
 		best = min(best, time.Since(start))
@@ -104,7 +108,7 @@ func TestFoldCosts(t *testing.T) {
 			t.Fatalf("the window has %d messages, %v", len(window), err)
 		}
 		undo := r.tx(row)
-		undo.Fold = &runtime.Fold{ID: id, Undo: true, From: 1, WasFrom: 10_001, LastFold: id}
+		undo.Fold = &runtime.Fold{ID: id, Undo: true, From: 1, WasFrom: from, LastFold: id}
 		undo.PinsRemove = []string{"p-" + id}
 		start = time.Now()
 		r.commit(t, undo)
@@ -131,8 +135,11 @@ func requestOf(t testing.TB, r *rig, id string) []llm.Message {
 
 // requests makes a store with a short and a long session, both with 50 messages in the window.
 func requests(t testing.TB) *rig {
-	r := open(t, filepath.Join(t.TempDir(), "data", "sessions.db"))
-	for id, n := range map[string]int{"short": 100, "long": 100_000} {
+	r, long := open(t, filepath.Join(t.TempDir(), "data", "sessions.db")), 100_000
+	if testing.Short() {
+		long = 10_000
+	}
+	for id, n := range map[string]int{"short": 100, "long": long} {
 		row := longSession(t, r, id, n, 100)
 		r.commit(t, foldTx(r, row, id, "", int64(n-49), 1))
 	}
