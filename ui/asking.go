@@ -21,6 +21,9 @@ import (
 // would begin a message; while it stands there alone Enter gives it to the question. So nothing that is typed answers, at
 // whatever pace, and an answer is two keys: Tab and the letter, or the letter and Enter.
 //
+// Who steps through a run by a key goes on with it as fast as they like: it answers the debugger's next stop at once, no other
+// question, and is no letter of the input when it comes before that stop.
+//
 // Nor does what is typed take the place of an answer before the question can have been seen: it stays in the input then, and the
 // next Enter sends it.
 
@@ -32,6 +35,7 @@ type asking struct {
 	byUser   bool      // the user gave it the focus
 	steps    bool      // the user did, for the question before, and touched nothing since
 	follows  bool      // it has the focus for that
+	again    bool      // it is a stop of the debugger that came of a step: the next step need not wait
 	declined string    // the question that the user turned away from, to the input
 	later    bool      // it was put aside
 	key      time.Time // the last key of the page
@@ -186,6 +190,7 @@ func (p *page) watch(seen bool) tea.Cmd {
 	}
 	if id := p.questionID(); id != a.id {
 		p.comes(id)
+		a.again = a.steps && p.stands()
 		switch {
 		case p.focus == paneQuestion && (id == "" || !a.byUser):
 			p.focusOn(paneInput)
@@ -237,7 +242,7 @@ func (p *page) goToQuestion() {
 
 // comes notes that a question came into view, or that the one before went.
 func (p *page) comes(id string) {
-	if p.said.text == p.T(soonText) { // which was of that one
+	if t := p.said.text; t == p.T(soonText) || t == p.T(stepSoonText) { // which was of that one
 		p.said.text = ""
 	}
 	p.ask.id, p.ask.since, p.ask.settled, p.ask.before = id, p.env.now, false, !p.edit.Empty()
@@ -269,7 +274,21 @@ func (a *asking) quietSince() time.Time {
 func (p *page) touched() {
 	a := &p.ask
 	a.settled = a.settled || a.id != "" && p.dialog == nil && p.env.now.Sub(a.quietSince()) >= calmAfter
-	a.key, a.steps = p.env.now, false
+	a.key, a.steps, a.again = p.env.now, false, false
+}
+
+// stepSoonText is said of the key of a step that came before the stop that it was for.
+const stepSoonText words.Text = "the run is not at its next stop yet: that key did nothing"
+
+// aheadOfStop says that a key is one of several steps in a row, and that the run has not come to its next stop yet, or to another question
+// first. It does nothing then; a message that is begun after a rest may have that letter.
+func (p *page) aheadOfStop(k tea.KeyPressMsg) bool {
+	a := &p.ask
+	if !a.steps || !key.Matches(k, p.env.keys.Step) || p.stands() || !p.restful() || p.env.now.Sub(a.key) >= calmAfter {
+		return false
+	}
+	a.key = p.env.now
+	return true
 }
 
 // soonText is said of a key that came too soon to be an answer.
@@ -293,7 +312,7 @@ func (p *page) questionKey(k tea.KeyPressMsg) tea.Cmd {
 	case !p.answers(k):
 		p.focusOn(paneInput)
 		return p.inputKey(k)
-	case !a.settled:
+	case !a.settled && !(a.again && p.stands()):
 		return p.tell(theme.Warn, p.T(soonText))
 	case a.byUser || k.Text == "":
 		return p.answer(k)

@@ -250,12 +250,15 @@ func TestStepsFollow(t *testing.T) {
 		t.Fatalf("focus %v while the run is on", p.focus)
 	}
 	stop(d, 2)
+	for _, other := range []string{"c", "x", "u", "tab"} {
+		d.press(other)
+	}
 	d.press("s")
-	if n := len(d.f.settings); n != 1 {
-		t.Fatalf("%d settings: a key that was on its way stepped", n)
+	if n := len(d.f.settings); n != 1 || d.did("cancel "+d.id()) || p.dialog != nil || !p.edit.Empty() {
+		t.Fatalf("%d settings, %q: a key that was on its way answered", n, d.f.order)
 	}
 	d.pass(calmAfter)
-	d.press("tab", "s")
+	d.press("s")
 	d.short()
 	if n := len(d.f.settings); n != 2 {
 		t.Fatalf("%d settings", n)
@@ -285,6 +288,82 @@ func TestStepsFollow(t *testing.T) {
 	d.short()
 	if p := d.m.page(); p.focus != paneInput {
 		t.Error("an approval takes the focus")
+	}
+}
+
+// Steps go as fast as the user presses their key: each stop takes it at once, one that is pressed before the run has come to its stop
+// is no letter of the input, and no other question takes it.
+func TestStepsInARow(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	id, p := d.id(), d.m.page()
+	d.enter("go")
+	stop := func(step int) {
+		if step%2 == 0 {
+			d.f.asked(id, trace.ApprovalData{ID: fmt.Sprint("c", step), Tool: "look", Arguments: json.RawMessage(`{}`), Cause: causeBreak})
+		} else {
+			d.f.paused(id, &trace.Pause{Step: step, Model: "m", Messages: 2, Tokens: 100})
+		}
+		d.short()
+	}
+	gone := func() {
+		d.f.paused(id, nil)
+		d.short()
+	}
+	stop(1)
+	d.pass(calmAfter)
+	d.press("tab")
+	for n := 1; n < 9; n++ {
+		d.press("s")
+		if got := len(d.f.settings); got != n {
+			t.Fatalf("%d steps after %d keys", got, n)
+		}
+		d.press("s", "s") // before the next stop
+		d.sees("the run is not at its next stop yet")
+		gone()
+		stop(n + 1)
+		d.seesNot("the run is not at its next stop yet")
+	}
+	d.press("s")
+	gone()
+	d.f.asked(id, trace.ApprovalData{ID: "c", Tool: "pay", Arguments: json.RawMessage(`{}`)})
+	d.short()
+	steps := len(d.f.settings)
+	d.press("s", "s")
+	d.pass(calmAfter)
+	if len(d.f.settings) != steps || p.edit.Text() != "" || p.question() != questionApprove {
+		t.Errorf("an approval took the key of a step: %d settings, input %q", len(d.f.settings), p.edit.Text())
+	}
+	d.press("s", "o") // what begins a message after a rest is one
+	if got := p.edit.Text(); got != "so" {
+		t.Errorf("the input holds %q", got)
+	}
+	// Two calls that are held at once are stepped over in a row too.
+	d = newDriver(t, 100, 30)
+	d.enter("go")
+	id, p = d.id(), d.m.page()
+	held := trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{}`), Cause: causeBreak}
+	second := held
+	second.ID = "c2"
+	d.f.asked(id, held, second)
+	d.pass(calmAfter)
+	d.press("tab", "s", "s")
+	if n := len(d.f.settings); n != 2 {
+		t.Errorf("%d steps", n)
+	}
+	// After anything else the key is one that was on its way.
+	d = newDriver(t, 100, 30)
+	d.enter("go")
+	id, p = d.id(), d.m.page()
+	stop(1)
+	d.pass(calmAfter)
+	d.press("tab", "s")
+	gone()
+	stop(2)
+	d.send(tea.MouseWheelMsg{X: 5, Y: 5, Button: tea.MouseWheelUp})
+	d.press("s")
+	d.sees("the question has just come up")
+	if n := len(d.f.settings); n != 1 {
+		t.Errorf("%d steps", n)
 	}
 }
 

@@ -19,7 +19,12 @@ const wheelLines = 3
 // key routes a key: the open dialog, the chord, the keys that work everywhere, the page.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	p, keys := m.page(), m.env.keys
+	if !m.chord && p.aheadOfStop(k) {
+		return p.tell(theme.Warn, p.T(stepSoonText))
+	}
+	again := p.ask.again && key.Matches(k, keys.Step)
 	p.touched()
+	p.ask.again = again
 	if key.Matches(k, keys.Suspend) {
 		return tea.Suspend
 	}

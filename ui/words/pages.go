@@ -95,6 +95,7 @@ func pageTable1() map[Text]string {
 		"or type on":                          "或继续输入",
 		"a question has come up: Tab answers it, Enter again sends the text": "出现了提问：Tab 回答，再按 Enter 发送文字",
 		"what was typed is not kept, and is lost if the program ends: %s":    "输入的内容无法保存，程序结束就会丢失：%s",
+		"the run is not at its next stop yet: that key did nothing":          "运行还没有到下一个停顿处：这个键没有起作用",
 		"the question has just come up: that key answered nothing":           "提问刚刚出现：这个键没有作为回答",
 		"go on":                         "继续",
 		"change where runs stand still": "更改断点",
