@@ -36,6 +36,12 @@ func (m besideMsg) session() string { return m.id }
 
 // press is the button over the chat.
 func (p *page) press(e tea.Mouse) tea.Cmd {
+	p.columns.seen().Press(e.X-p.lay.chat.x, e.Y-p.lay.chat.y, p.pressed(e))
+	return nil
+}
+
+// pressed counts how often the button was pressed at once: one, two, three, and from one again.
+func (p *page) pressed(e tea.Mouse) int {
 	now := p.env.now
 	again := p.mouse.times > 0 && e.X == p.mouse.x && e.Y == p.mouse.y && now.Sub(p.mouse.at) <= pressedAgain
 	times := 1
@@ -43,16 +49,20 @@ func (p *page) press(e tea.Mouse) tea.Cmd {
 		times = p.mouse.times%3 + 1
 	}
 	p.mouse = mouse{x: e.X, y: e.Y, times: times, at: now, gen: p.mouse.gen + 1}
-	p.columns.seen().Press(e.X-p.lay.chat.x, e.Y-p.lay.chat.y, times)
-	return nil
+	return times
 }
 
 // drag takes a selection to the pointer, while the button is down.
 func (m *Model) drag(e tea.Mouse) tea.Cmd {
 	p := m.page()
-	if p.marked.down && p.dialog == nil {
+	switch {
+	case p.marked.down && (p.marked.pane == onDialog) == (p.dialog != nil):
 		m.dirty = true
 		p.markTo(e)
+		return nil
+	case p.inputMark.down && p.dialog == nil:
+		m.dirty = true
+		p.markTyped(e)
 		return nil
 	}
 	if !p.columns.seen().Dragging() || p.dialog != nil {
@@ -120,6 +130,13 @@ func (m *Model) released() tea.Cmd {
 			return p.copyText(text)
 		}
 		p.marked = marked{}
+		return nil
+	}
+	if p.inputMark.down {
+		p.inputMark.down = false
+		if text := p.typedText(); text != "" {
+			return p.copyText(text)
+		}
 		return nil
 	}
 	if !v.Dragging() {

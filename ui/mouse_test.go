@@ -403,3 +403,137 @@ func TestDragInTraceAndTodos(t *testing.T) {
 		t.Errorf("it comes back: %q", d.reversed())
 	}
 }
+
+// Twice selects a word of trace, todos and what is asked too, three times the row; what opens by it opens.
+func TestClicksInTraceTodosAndQuestions(t *testing.T) {
+	d := newDriver(t, 160, 40)
+	id := d.id()
+	d.turns(3)
+	d.f.todo(id, "部署计划 in /srv/data/x.yaml, soon")
+	d.short()
+	for _, c := range []struct {
+		at    string
+		n     int
+		want  string
+		moves string
+	}{
+		{at: "srv/data", n: 2, want: "/srv/data/x.yaml"}, {at: "署计划", n: 2, want: "部署计划"}, {at: "计划", n: 3, want: "◦ 部署计划 in"},
+		{at: "first token", n: 2, want: "first"}, {at: "first token", n: 3, want: "first token   380 ms"}, {at: "rst token", n: 2, want: "first token", moves: "ken "},
+	} {
+		d.clip = ""
+		x, y := d.place(c.at)
+		if c.moves != "" {
+			toX, toY := d.place(c.moves)
+			d.clicks(x, y, 1)
+			d.drag(x, y, toX, toY)
+		} else {
+			d.clicks(x, y, c.n)
+		}
+		if d.clip != c.want {
+			t.Errorf("%d times on %q: %q, not %q\n%s", c.n, c.at, d.clip, c.want, d.screen())
+		}
+		if got := strings.ReplaceAll(d.reversed(), " ", ""); got != strings.ReplaceAll(c.want, " ", "") {
+			t.Errorf("%d times on %q: in reverse stands %q", c.n, c.at, got)
+		}
+		d.pass(time.Second)
+	}
+	d.clip = ""
+	x, y := d.place("▸ turn 1")
+	d.clicks(x+3, y, 1)
+	d.pass(time.Second)
+	d.clicks(x+3, y, 2)
+	if d.clip != "" || d.reversed() != "" {
+		t.Errorf("what opens copies %q", d.clip)
+	}
+}
+
+// In a dialog the mouse selects what is seen of it, wrapped rows joined, and nothing of what it lies over; a key ends that.
+func TestDragInDialogs(t *testing.T) {
+	d := newDriver(t, 120, 36)
+	id := d.id()
+	d.enter("q")
+	d.f.tool(id, "read_file", `{"path":"`+strings.Repeat("folder/", 30)+`x"}`, `{"ok":true,"data":"abc"}`, "3 B")
+	d.f.answer(id)
+	d.short()
+	d.m.page().focusOn(paneTrace)
+	d.press("k", "k", "enter")
+	x, y := d.place(`"path"`)
+	r := d.m.page().laid.at
+	d.drag(x, y, r.x+r.w+5, y+3)
+	if want := `"path": "` + strings.Repeat("folder/", 30) + "x"; !strings.HasPrefix(d.clip, want) || strings.Contains(d.clip[:len(want)], "\n") {
+		t.Errorf("over wrapped rows %q\n%s", d.clip, d.screen())
+	}
+	if d.reversed() == "" {
+		t.Error("nothing is in reverse")
+	}
+	d.clip = ""
+	d.clicks(x+2, y, 2)
+	d.copied("path")
+	d.press("down")
+	if d.reversed() != "" {
+		t.Errorf("after a key %q is selected", d.reversed())
+	}
+	d.drag(1, 1, 30, 10)
+	if d.clip != "" || d.m.page().dialog == nil {
+		t.Errorf("beside the dialog %q is copied", d.clip)
+	}
+	d.press("esc")
+	if d.m.page().dialog != nil || d.m.page().selecting() {
+		t.Error("Esc does not close the dialog, or leaves something selected")
+	}
+	d.press("ctrl+p")
+	x, y = d.place("Fold the context now")
+	d.clicks(x, y, 2)
+	d.copied("Fold")
+}
+
+// In the input a press puts the cursor where it is, and a drag selects and copies what was typed: wrapped rows joined, pastes whole, wide
+// characters whole. What changes the text or moves the cursor ends it.
+func TestMouseInTheInput(t *testing.T) {
+	d := newDriver(t, 60, 24)
+	text := "Look at 部署计划.md in the folder of the project and tell what is wrong with it"
+	d.typed(text)
+	d.send(tea.PasteMsg{Content: strings.Repeat("pasted\n", 40)})
+	d.typed(" there")
+	d.settle()
+	p := d.m.page()
+	x, y := d.place("署计划.md")
+	d.clicks(x+1, y, 1)
+	if raw, at := p.edit.Raw(); !strings.HasPrefix(raw[at:], "署计划") {
+		t.Fatalf("the cursor is before %q", raw[at:])
+	}
+	d.typed("X")
+	if got := p.edit.Text(); !strings.HasPrefix(got, "Look at 部X署计划.md") {
+		t.Fatalf("typed there: %.40q", got)
+	}
+	d.press("backspace")
+	d.pass(time.Second)
+	x, y = d.place("划.md in")
+	toX, toY := d.place("wrong")
+	d.drag(x, y, toX+4, toY)
+	d.copied("划.md in the folder of the project and tell what is wrong")
+	if got := squeezed(d.reversed()); got != "划.mdinthefolderoftheprojectandtellwhatiswrong" {
+		t.Errorf("in reverse stands %q", got)
+	}
+	d.sees("Esc unselect")
+	d.press("esc")
+	if d.reversed() != "" || p.edit.Empty() {
+		t.Error("Esc does not take the selection away, and nothing else")
+	}
+	d.pass(time.Second)
+	x, y = d.place("folder")
+	d.clicks(x+2, y, 2)
+	d.copied("folder")
+	d.pass(time.Second)
+	d.clicks(x+2, y, 3)
+	d.copied(text + strings.Repeat("pasted\n", 40) + " there")
+	d.press("left")
+	if d.reversed() != "" || p.selecting() {
+		t.Errorf("the cursor moved, and %q is selected", d.reversed())
+	}
+	d.pass(time.Second)
+	d.clicks(x, y, 1)
+	if d.clip != "" || p.selecting() {
+		t.Errorf("one press copies %q", d.clip)
+	}
+}

@@ -52,25 +52,28 @@ type page struct {
 	joined  body
 
 	// What the user does.
-	edit     *input.Editor
-	history  history
-	complete completion
-	try      int // the suggestion of an empty session, -1: none
-	focus    pane
-	dialog   dialog.Dialog
-	behind   dialog.Dialog // comes back when the dialog over it closes
-	subject  string        // the session that the dialog is about
-	said     say
-	sending  sending
-	draft    draft // what is kept of the input over restarts
-	files    attachments
-	recall   []string // what the list of older inputs was made of
-	ask      asking
-	want     request
-	seek     seeking
-	mouse    mouse
-	marked   marked
-	goal     goal // where to go once the session is loaded
+	edit      *input.Editor
+	history   history
+	complete  completion
+	try       int // the suggestion of an empty session, -1: none
+	focus     pane
+	dialog    dialog.Dialog
+	behind    dialog.Dialog // comes back when the dialog over it closes
+	subject   string        // the session that the dialog is about
+	said      say
+	sending   sending
+	draft     draft // what is kept of the input over restarts
+	files     attachments
+	recall    []string // what the list of older inputs was made of
+	ask       asking
+	want      request
+	seek      seeking
+	mouse     mouse
+	marked    marked
+	inputMark typedMark
+	laid      laid     // the dialog as it was drawn last
+	asks      []string // what stood above the input
+	goal      goal     // where to go once the session is loaded
 }
 
 // request is what a page asks the root for.

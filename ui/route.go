@@ -29,6 +29,7 @@ func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	}
 	if d := p.dialog; d != nil {
+		p.marked = marked{}
 		if key.Matches(k, keys.Stop) {
 			return m.result(p, d.Deny())
 		}
@@ -253,10 +254,16 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 // click selects a tab, or gives the focus to the pane under the pointer.
 func (m *Model) click(e tea.Mouse) tea.Cmd {
 	p := m.page()
-	if e.Button != tea.MouseLeft || p.dialog != nil {
+	if e.Button != tea.MouseLeft {
 		return nil
 	}
 	p.unselect()
+	if p.dialog != nil {
+		if p.laid.at.has(e.X, e.Y) {
+			p.pressRows(onDialog, e, false)
+		}
+		return nil
+	}
 	if p.lay.tabs.has(e.X, e.Y) {
 		i, ok := m.bar.at(e.X)
 		switch {
@@ -273,15 +280,17 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		return p.press(e)
 	case paneTrace:
 		p.focusOn(at)
-		p.columns.traced().Click(e.Y - p.lay.trace.y)
-		p.pressRows(at, e)
+		opened := p.columns.traced().Click(e.Y - p.lay.trace.y)
+		p.pressRows(at, e, opened)
 		return p.traceMore()
 	case paneInput:
 		p.leaveQuestion()
+		return p.pressInput(e)
 	case paneTodos:
 		p.focusOn(at)
-		p.pressRows(at, e)
+		p.pressRows(at, e, false)
 	case paneQuestion:
+		p.pressRows(at, e, false)
 		if p.question() != noQuestion {
 			p.goToQuestion()
 		}

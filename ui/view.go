@@ -60,7 +60,8 @@ func (m *Model) frame() (string, *tea.Cursor) {
 	p.columns.tick(m.env, p.run.stood)
 	rows = append(rows, m.bar.row, meterRow(s, m.w, p.gauge.at(m.env.now, s.Theme.Reduced()), p.gauge.draft, m.todosWord()))
 	rows = append(rows, p.body()...)
-	rows = append(rows, dock[len(dock)-l.dock.h:]...)
+	p.asks = dock[len(dock)-l.dock.h:]
+	rows = append(rows, p.showMarked(paneQuestion, p.asks)...)
 	input, cursor := p.inputRows()
 	rows = append(rows, input...)
 	if l.airy {
@@ -326,6 +327,7 @@ func (p *page) inputRows() ([]string, *tea.Cursor) {
 		}
 		rows = append(rows, s.Theme.Paint(markRole, theme.OnRaised, false, mark+" ")+p.paintInput(role, body, labels))
 	}
+	rows = p.showTyped(rows)
 	if p.focus != paneInput {
 		return rows, nil
 	}
@@ -366,7 +368,9 @@ func (p *page) overlay(rows []string) *tea.Cursor {
 	top := min(dialogRow, max(l.h-leastHeight+1, 1))
 	w, h := p.dialog.Size(s, most, l.h-top-2)
 	x := (l.w - w) / 2
-	for i, r := range p.dialog.Rows(s, w, h) {
+	drawn := p.dialog.Rows(s, w, h)
+	p.laid = laid{rect{x, top, w, min(len(drawn), len(rows)-top)}, drawn}
+	for i, r := range p.showMarked(onDialog, drawn) {
 		if y := top + i; y < len(rows) {
 			rows[y] = edged(s, rows[y], x, r, w, l.w)
 		}

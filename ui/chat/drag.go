@@ -210,7 +210,7 @@ func (v *View) endAt(x, y int) (end, bool) {
 	from, to = min(from, len(t.text)), min(to, len(t.text))
 	switch v.sel.unit {
 	case byWord:
-		from, to = wordAt(t.text, from, to)
+		from, to = WordAt(t.text, from, to)
 	case byLine:
 		from = strings.LastIndexByte(t.text[:from], '\n') + 1
 		if k := strings.IndexByte(t.text[to:], '\n'); k >= 0 {
@@ -386,8 +386,8 @@ func kindOfRune(r rune) kind {
 	return alone
 }
 
-// wordAt is the word around text[from:to], a path or an address as a whole; the character itself where there is none.
-func wordAt(text string, from, to int) (int, int) {
+// WordAt is the word around text[from:to], a path or an address as a whole; the character itself where there is none.
+func WordAt(text string, from, to int) (int, int) {
 	if from == to {
 		return from, to
 	}

@@ -19,6 +19,7 @@ type Text struct {
 	page  int
 	last  int // the greatest top, known after drawing
 	rows  []string
+	joins []string // what the text has behind each of them
 	width int
 	wrap  paint.Metrics
 }
@@ -61,7 +62,13 @@ func (t *Text) lay(s line.Style, w int) {
 	if t.rows != nil && t.width == w && t.wrap == s.Metrics {
 		return
 	}
-	t.rows = s.Metrics.Wrap(s.Metrics.Safe(paint.Clean(t.body)), max(w-2, 1))
+	body := s.Metrics.Safe(paint.Clean(t.body))
+	spans := s.Metrics.Spans(body, max(w-2, 1), max(w-2, 1))
+	t.rows = make([]string, len(spans))
+	for i, span := range spans {
+		t.rows[i] = body[span.Start:span.End]
+	}
+	t.joins = s.Metrics.Breaks(body, spans, paint.Origin{})
 	t.width, t.wrap = w, s.Metrics
 }
 
@@ -87,6 +94,14 @@ func (t *Text) Rows(s line.Style, w, h int) []string {
 		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Text, " "+r)}))
 	}
 	return clip(rows, h)
+}
+
+// Join is what the text has between a row drawn last and the next: a line feed, or what was left out where a line was wrapped.
+func (t *Text) Join(row int) string {
+	if i := t.top + row - 1; i >= 0 && i < len(t.joins) {
+		return t.joins[i]
+	}
+	return "\n"
 }
 
 // Cursor is nowhere.

@@ -356,10 +356,13 @@ func (v *View) Fold() {
 }
 
 // Toggle opens or closes the selected node.
-func (v *View) Toggle() {
-	if n := v.Selected(); n != nil && len(n.Children) > 0 {
-		v.set(n, !v.isOpen(n))
+func (v *View) Toggle() bool {
+	n := v.Selected()
+	if n == nil || len(n.Children) == 0 {
+		return false
 	}
+	v.set(n, !v.isOpen(n))
+	return true
 }
 
 func (v *View) set(n *trace.Node, open bool) {
@@ -439,18 +442,18 @@ func (v *View) TurnBefore() bool { return v.stepTurn(-1) }
 // TurnAfter selects the next turn.
 func (v *View) TurnAfter() bool { return v.stepTurn(1) }
 
-// Click selects the row at y of the pane, and opens or closes it when it was selected before.
-func (v *View) Click(y int) {
+// Click selects the row at y of the pane, and opens or closes it, which it tells, when it was selected before.
+func (v *View) Click(y int) bool {
 	v.flatten()
 	i := v.offset + y - header
 	if y < header || y >= header+v.room() || i < 0 || i >= len(v.lines) {
-		return
+		return false
 	}
 	if v.lines[i].node.ID == v.selected {
-		v.Toggle()
-		return
+		return v.Toggle()
 	}
 	v.selectLine(i)
+	return false
 }
 
 func (v *View) stepTurn(d int) bool {
