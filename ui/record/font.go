@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"image"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,12 +23,14 @@ import (
 	"vitrine/assets"
 )
 
-// The sizes of the fonts in pixels, so that Go Mono is a cell wide and a Han character nearly two; the small one is for letters that
-// are too wide for one cell.
+// The sizes of the fonts in pixels, so that Go Mono and the signs are a cell wide, a Han character and an emoji nearly two; the smaller
+// ones are for what is too wide for its cells.
 const (
 	monoSize  = 15
 	hanSize   = 16
+	emojiSize = 14
 	smallSize = 10
+	tinySize  = 7
 	baseline  = 14 // of a cell, in pixels from its top
 )
 
@@ -38,15 +41,19 @@ const maxGlyphs = 4096
 type face struct {
 	font *sfnt.Font
 	face font.Face
+	size int // in pixels
 }
+
+// fallback is a font of letters that Go Mono lacks, the largest size first: the first is taken in which a letter fits into its cells.
+type fallback [3]face
 
 // fonts draw characters into cells. They belong to one goroutine.
 type fonts struct {
-	mono       [4]face // regular, bold, italic, both
-	han, small face
-	buf        sfnt.Buffer
-	glyphs     map[glyph][]uint8
-	missing    map[string]bool
+	mono    [4]face     // regular, bold, italic, both
+	others  [3]fallback // Han, emoji, signs
+	buf     sfnt.Buffer
+	glyphs  map[glyph][]uint8
+	missing map[string]bool
 }
 
 // glyph is a character as it is drawn.
@@ -67,23 +74,34 @@ func newFonts() (*fonts, error) {
 			return nil, err
 		}
 	}
-	fallback, err := opentype.ParseReaderAt(assets.FallbackFont())
-	if err != nil {
-		return nil, fmt.Errorf("read the fallback font: %w", err)
+	for i, from := range []struct {
+		name string
+		ttf  io.ReaderAt
+		size int
+	}{
+		{"the fallback font", assets.FallbackFont(), hanSize},
+		{"the font of emoji", assets.EmojiFont(), emojiSize},
+		{"the font of signs", assets.SignsFont(), monoSize},
+	} {
+		parsed, err := opentype.ParseReaderAt(from.ttf)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", from.name, err)
+		}
+		for k, size := range []int{from.size, smallSize, tinySize} {
+			if f.others[i][k], err = newFace(parsed, size); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if f.han, err = newFace(fallback, hanSize); err != nil {
-		return nil, err
-	}
-	f.small, err = newFace(fallback, smallSize)
-	return f, err
+	return f, nil
 }
 
-func newFace(parsed *sfnt.Font, size float64) (face, error) {
-	made, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone})
+func newFace(parsed *sfnt.Font, size int) (face, error) {
+	made, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
 	if err != nil {
-		return face{}, fmt.Errorf("make a font of %v pixels: %w", size, err)
+		return face{}, fmt.Errorf("make a font of %d pixels: %w", size, err)
 	}
-	return face{parsed, made}, nil
+	return face{parsed, made, size}, nil
 }
 
 // draw gives how much each pixel of a character's cells is covered, row by row. It is not to be changed.
@@ -105,7 +123,7 @@ func (f *fonts) render(g glyph, pix []uint8) {
 		return
 	}
 	if r, ok := single(g.text); ok {
-		if s, ok := shapeOf(r); ok {
+		if s, ok := f.shape(r, g); ok {
 			s.fill(pix, int(g.width), middle(int(g.width)))
 			return
 		}
@@ -121,20 +139,26 @@ func (f *fonts) render(g glyph, pix []uint8) {
 	}
 	f.letter(runes[0], g, pix)
 	for _, r := range runes[1:] {
-		switch accent := accents[r]; {
-		case invisible(r):
+		switch {
+		case invisible(r), isTone(r):
 		case f.has(r):
 			f.letter(r, g, pix)
-		case accent != 0:
-			f.letter(accent, g, pix)
 		default:
 			f.missing[g.text] = true // the letter without it
 		}
 	}
 }
 
-// accents are the signs that look like marks which the fonts lack.
-var accents = map[rune]rune{'\u0300': '`', '\u0301': '´', '\u0302': 'ˆ', '\u0303': '˜', '\u0304': '¯', '\u0306': '˘', '\u0307': '˙', '\u0308': '¨', '\u030a': '˚', '\u030c': 'ˇ', '\u0327': '¸'}
+// shape gives the shape of a character that is drawn as one, and not as a letter of a font.
+func (f *fonts) shape(r rune, g glyph) (shape, bool) {
+	if s, ok := shapeOf(r); ok {
+		return s, true
+	}
+	if g.width != 2 {
+		return shape{}, false
+	}
+	return f.syllable(r, g.bold)
+}
 
 // middle is where the shape of one cell begins in several, in pixels.
 func middle(width int) float64 { return float64((width - 1) * cellW / 2) }
@@ -147,6 +171,7 @@ func (f *fonts) drawable(runes []rune) bool {
 			if r == '\u200d' {
 				return false
 			}
+		case i > 0 && isTone(r):
 		case i > 0 && !unicode.Is(unicode.M, r), i == 0 && !f.has(r):
 			return false
 		}
@@ -157,17 +182,40 @@ func (f *fonts) drawable(runes []rune) bool {
 // invisible is true for joiners and for what chooses between looks of a character.
 func invisible(r rune) bool { return r == '\u200c' || r == '\u200d' || r >= 0xfe00 && r <= 0xfe0f }
 
+// isTone is true for what gives an emoji the colour of a skin: there is one colour here.
+func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
+
 func (f *fonts) has(r rune) bool {
-	for _, c := range []*face{&f.mono[0], &f.han} {
-		if i, err := c.font.GlyphIndex(&f.buf, r); err == nil && i != 0 {
-			return true
-		}
+	if f.mono[0].has(&f.buf, r) {
+		return true
 	}
-	return false
+	_, ok := f.fallback(r)
+	return ok
 }
 
-// choose gives the face that has a character, and whether its bold look is to be made.
-func (f *fonts) choose(r rune, g glyph) (c *face, embolden bool) {
+// isEmoji says that a character is one of the font of emoji.
+func (f *fonts) isEmoji(r rune) bool {
+	o, ok := f.fallback(r)
+	return ok && o == &f.others[1]
+}
+
+func (c *face) has(buf *sfnt.Buffer, r rune) bool {
+	i, err := c.font.GlyphIndex(buf, r)
+	return err == nil && i != 0
+}
+
+// fallback gives the first one that has a character.
+func (f *fonts) fallback(r rune) (*fallback, bool) {
+	for i := range f.others {
+		if o := &f.others[i]; o[0].has(&f.buf, r) {
+			return o, true
+		}
+	}
+	return &f.others[0], false
+}
+
+// choose gives the face that has a character, where the character begins in its cells, and whether its bold look is to be made.
+func (f *fonts) choose(r rune, g glyph) (c *face, left fixed.Int26_6, embolden bool) {
 	style := 0
 	if g.bold {
 		style++
@@ -175,27 +223,25 @@ func (f *fonts) choose(r rune, g glyph) (c *face, embolden bool) {
 	if g.italic {
 		style += 2
 	}
-	c = &f.mono[style]
-	if i, err := c.font.GlyphIndex(&f.buf, r); err == nil && i != 0 {
-		return c, false
+	if c = &f.mono[style]; c.has(&f.buf, r) {
+		return c, 0, false
 	}
-	return &f.han, g.bold
+	other, _ := f.fallback(r)
+	w, advance := fixed.I(int(g.width)*cellW), fixed.Int26_6(0)
+	for i := range other {
+		c = &other[i]
+		if advance, _ = c.face.GlyphAdvance(r); advance <= w+fixed.I(1) {
+			break
+		}
+	}
+	return c, max(0, (w-advance)/2) &^ 63, g.bold // whole pixels: sharper, and the same for every place
 }
 
 // letter draws a character of a font into its cells; what is wider is cut off.
 func (f *fonts) letter(r rune, g glyph, pix []uint8) {
-	c, embolden := f.choose(r, g)
+	c, left, embolden := f.choose(r, g)
 	w := int(g.width) * cellW
-	left := fixed.Int26_6(0)
-	if c == &f.han {
-		advance, _ := c.face.GlyphAdvance(r)
-		if advance > fixed.I(w+1) {
-			c = &f.small
-			advance, _ = c.face.GlyphAdvance(r)
-		}
-		left = max(0, (fixed.I(w)-advance)/2)
-	}
-	dot := fixed.Point26_6{X: left &^ 63, Y: fixed.I(baseline)} // whole pixels: sharper, and the same for every place
+	dot := fixed.Point26_6{X: left, Y: fixed.I(baseline)}
 	bounds, mask, from, _, ok := c.face.Glyph(dot, r)
 	alpha, isAlpha := mask.(*image.Alpha)
 	if !ok || !isAlpha {

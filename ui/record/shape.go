@@ -275,7 +275,7 @@ func (s *shape) braille(dots uint8) {
 }
 
 // signs are those of the screen that Go Mono lacks, and a few that models like.
-const signs = "❯▸▾✓✗⚑◦◉⋯⇥✔✖✅❌▶◀★⚠"
+const signs = "❯▸▾✓✗⚑◦◉⋯⇥✔✖✅❌▶◀★⭐⚠〈〉"
 
 func (s *shape) sign(r rune) {
 	if !strings.ContainsRune(signs, r) {
@@ -310,6 +310,12 @@ func (s *shape) sign(r rune) {
 		}
 	case '★':
 		s.star(x, y, 4.4)
+	case '⭐':
+		s.star(x, y, 7)
+	case '〈': // in the second of its cells, as all opening brackets are
+		s.line(1.2, point{11.5, 2}, point{7.5, y}, point{11.5, 17})
+	case '〉':
+		s.line(1.2, point{-2.5, 2}, point{1.5, y}, point{-2.5, 17})
 	case '⚠':
 		s.line(1, point{x, 4}, point{8.4, 13.5}, point{0.6, 13.5}, point{x, 4})
 		s.rect(4, 7, 5, 11)

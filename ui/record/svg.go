@@ -189,11 +189,15 @@ func (s *svg) look(c cell) drawing {
 
 func (s *svg) find(g glyph) drawing {
 	if r, ok := single(g.text); ok {
-		if sh, ok := shapeOf(r); ok {
+		if sh, ok := s.fonts.shape(r, g); ok {
 			if r == blankBraille {
 				return drawing{}
 			}
-			return drawing{shape: s.define("c"+strconv.FormatInt(int64(r), 36), sh), left: middle(int(g.width))}
+			name := "c"
+			if g.bold && r >= firstSyllable && r <= lastSyllable {
+				name = "b"
+			}
+			return drawing{shape: s.define(name+strconv.FormatInt(int64(r), 36), sh), left: middle(int(g.width))}
 		}
 	}
 	runes := []rune(norm.NFC.String(g.text))
@@ -212,10 +216,11 @@ func (s *svg) find(g glyph) drawing {
 	if g.italic {
 		style += 2
 	}
-	if r, ok := single(g.text); ok || len(runes) == 1 {
-		if !ok {
-			r = runes[0]
-		}
+	r, ok := single(g.text)
+	if !ok && len(runes) == 1 {
+		r, ok = runes[0], true
+	}
+	if ok && !s.fonts.isEmoji(r) { // those a browser may draw with a font of its own, whatever the file says
 		if s.faces[style] == nil {
 			s.faces[style] = map[rune]webGlyph{}
 		}
@@ -224,7 +229,7 @@ func (s *svg) find(g glyph) drawing {
 			return drawing{letter: r}
 		}
 	}
-	name := "k" + strconv.Itoa(len(s.looks)) // a letter with marks
+	name := "k" + strconv.Itoa(len(s.looks)) // a letter with marks, or an emoji
 	s.glyphs = append(s.glyphs, fmt.Sprintf(`<path id="%s" d="%s"/>`, name, o.path()))
 	return drawing{shape: name}
 }

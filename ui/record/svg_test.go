@@ -229,7 +229,7 @@ func TestSVGSharesRows(t *testing.T) {
 // What XML cannot hold is replaced, and what a browser may draw otherwise stands alone.
 func TestSVGIsSafe(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "out.svg")
-	body := quote(ansi.SetModeUnicodeCore + "a\uFFFEb </text>\U0001F600x ]]>")
+	body := quote(ansi.SetModeUnicodeCore + "a\uFFFEb </text>\U0001FAE8x ]]>")
 	if err := Export(t.Context(), castFile(t, head+"[0,\"o\","+body+"]\n"), Files{SVG: to}, Look{}); err != nil {
 		t.Fatal(err)
 	}
@@ -241,11 +241,29 @@ func TestSVGIsSafe(t *testing.T) {
 	}
 }
 
+// An emoji is drawn, not written: a browser would take a font of the viewer's for it. So is a Korean syllable, in each weight once.
+func TestSVGDrawsEmojiB188(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "out.svg")
+	body := quote(ansi.SetModeUnicodeCore + "a\U0001F389b\U0001F389\U0001F44D\U0001F3FD한한\x1b[1m한")
+	if err := Export(t.Context(), castFile(t, head+"[0,\"o\","+body+"]\n"), Files{SVG: to}, Look{Missing: func(s string) { t.Error(s) }}); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, to)
+	if strings.ContainsAny(got, "\U0001F389\U0001F44D한") || !strings.Contains(got, ">a</text>") {
+		t.Error("a letter is written that is to be drawn")
+	}
+	for what, want := range map[string]int{`<path id="k`: 2, `<path id="c`: 1, `<path id="b`: 1, `<use href="#k`: 3, `<use href="#c`: 2, `<use href="#b`: 1} {
+		if n := strings.Count(got, what); n != want {
+			t.Errorf("%d times %s, not %d", n, what, want)
+		}
+	}
+}
+
 // B187, B188: the SVG brings its letters along: the fonts in it draw what the GIF shows, as wide as the cells, and it names no font of the
 // viewer's but for a viewer that takes none; what no font has is a frame over its cells, and letters with marks are drawn.
 func TestSVGBringsItsFontsB187(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "out.svg")
-	const text = "gé部\U0001F600\u0915x\u0323 \x1b[1mg部\x1b[m\x1b[3mg部\x1b[m\x1b[1;3mg\x1b[m ｱ"
+	const text = "gé部\U0001FAE8\u0915x\u0323 \x1b[1mg部\x1b[m\x1b[3mg部\x1b[m\x1b[1;3mg\x1b[m ｱ"
 	missing := 0
 	gif := filepath.Join(t.TempDir(), "out.gif")
 	if err := Export(t.Context(), castFile(t, head+"[0,\"o\","+quote(ansi.SetModeUnicodeCore+text)+"]\n"), Files{SVG: to, GIF: gif}, Look{NoFrame: true, Missing: func(string) { missing++ }}); err != nil {

@@ -29,23 +29,12 @@ type outline [][]vertex
 
 // outline gives a character as letter draws it.
 func (f *fonts) outline(r rune, g glyph) (outline, error) {
-	c, embolden := f.choose(r, g)
-	size, left := monoSize, fixed.Int26_6(0)
-	if c == &f.han {
-		size = hanSize
-		advance, _ := c.face.GlyphAdvance(r)
-		if w := int(g.width) * cellW; advance > fixed.I(w+1) {
-			size = smallSize
-			c = &f.small
-			advance, _ = c.face.GlyphAdvance(r)
-		}
-		left = max(0, (fixed.I(int(g.width)*cellW)-advance)/2) &^ 63
-	}
+	c, left, embolden := f.choose(r, g)
 	at, err := c.font.GlyphIndex(&f.buf, r)
 	if err != nil {
 		return nil, fmt.Errorf("find the outline of U+%04X: %w", r, err)
 	}
-	segments, err := c.font.LoadGlyph(&f.buf, at, fixed.I(size), nil)
+	segments, err := c.font.LoadGlyph(&f.buf, at, fixed.I(c.size), nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the outline of U+%04X: %w", r, err)
 	}
@@ -270,14 +259,12 @@ func (f *fonts) outlines(g glyph) (all outline, err error) {
 		runes = []rune(norm.NFD.String(g.text))
 	}
 	for i, r := range runes {
-		switch accent := accents[r]; {
-		case invisible(r):
-			continue
-		case i > 0 && !f.has(r) && accent == 0:
-			f.missing[g.text] = true
+		switch {
+		case invisible(r), i > 0 && isTone(r):
 			continue
 		case i > 0 && !f.has(r):
-			r = accent
+			f.missing[g.text] = true
+			continue
 		}
 		o, err := f.outline(r, g)
 		if err != nil {
