@@ -277,16 +277,11 @@ func at(w openai.Config, cfg config.Config, end config.Endpoint) openai.Config {
 	return w
 }
 
-// secrets are what no recording may hold.
-func secrets(cfg config.Config) []string {
-	return append(cfg.Profiles.Secrets(), cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal())
-}
-
 // openTraffic opens what is recorded or replayed.
 func openTraffic(cfg config.Config, clk clock.Clock, t cli.Traffic) (*endpoint.Traffic, error) {
 	traffic, err := endpoint.OpenTraffic(endpoint.TrafficConfig{
 		Record: t.Record, Replay: t.Replay, Pace: t.Pace, Clock: clk, Addresses: []string{cfg.OpenAIBaseURL},
-		Secrets: secrets(cfg),
+		Secrets: cfg.Secrets(),
 	})
 	if err != nil {
 		return nil, &cli.UsageError{What: err.Error(), Do: "name another file"}
@@ -331,7 +326,7 @@ func (w wiring) screenOptions(cfg config.Config, clk clock.Clock, app *cli.App, 
 	home, _ := os.UserHomeDir()
 	return ui.Options{
 		Agent: app.Agent, Library: app.Library, Finder: app.Finder, Drafts: app.Drafts, Files: app.Files, Branch: app.Branch, Feed: app.Feed, Clock: clk, User: cfg.User, Session: s.Session, Continue: s.Continue,
-		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Look: lookOf(cfg.Look), Still: cfg.Still, Lang: s.Lang, Keys: cfg.Keys, Records: ".", Secrets: secrets(cfg),
+		Model: end.Model, Models: models, Banner: end.Banner, Folder: ui.ShortFolder(folder, home), LogPath: cli.LogPath(cfg), Notices: notes.next, Faults: faultsOf(s.Faults), Hold: s.Hold, Stock: s.Stock, Notify: cfg.Notify, Look: lookOf(cfg.Look), Still: cfg.Still, Lang: s.Lang, Keys: cfg.Keys, Records: ".", Secrets: cfg.Secrets(),
 		Offer:  func(ctx context.Context) ([]ui.ModelOffer, error) { return w.offers(ctx, cfg) },
 		Limits: ui.Limits{Steps: cfg.MaxToolIters, Calls: cfg.MaxToolCalls, Tokens: cfg.MaxRunTokens, Deadline: cfg.RunDeadline, Cost: cfg.MaxRunCost},
 	}

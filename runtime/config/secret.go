@@ -35,3 +35,8 @@ func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() +
 
 // LogValue is String.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Secrets are the keys of the configuration and of its profiles, as they are: nothing that is made for others may hold them.
+func (c Config) Secrets() []string {
+	return append(c.Profiles.Secrets(), c.OpenAIKey.Reveal(), c.OpenRouterKey.Reveal())
+}

@@ -63,7 +63,7 @@ func (c *command) exportCast(ctx context.Context, o *options, cast string, files
 		return err
 	}
 	look.Speed, look.Idle = d.speed, d.idle
-	look.Masked = configuredKeys(cfg)
+	look.Masked = cfg.Secrets()
 	if err := record.Export(ctx, cast, files, look); err != nil {
 		return err
 	}

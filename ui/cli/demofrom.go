@@ -42,7 +42,7 @@ func (c *command) makeDemo(ctx context.Context, o *options, id, output string) (
 	if err != nil {
 		return err
 	}
-	story := demo.NewStory(info.Title, record.Hider(configuredKeys(cfg)))
+	story := demo.NewStory(info.Title, record.Hider(cfg.Secrets()))
 	for after := int64(0); ; {
 		page, err := app.Library.Events(ctx, id, "", after, pageSize)
 		if err != nil {

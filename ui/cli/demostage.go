@@ -59,7 +59,7 @@ func (c *command) demoStage(o *options, script demo.Script, dir string) (*demoSt
 		if cfg.Endpoint().Kind == config.Offline {
 			return nil, &UsageError{What: script.Name + " wants a live model, and no endpoint is set", Do: "OPENAI_BASE_URL or OPENAI_API_KEY connects one"}
 		}
-		s.secrets = configuredKeys(cfg)
+		s.secrets = cfg.Secrets()
 		if s.in, err = c.inputs(o); err != nil {
 			return nil, err
 		}
@@ -86,11 +86,6 @@ func (s *demoStage) check(dir string) error {
 		return s.script.Wrong("config", wrong.Name, wrong.Error())
 	}
 	return err
-}
-
-// configuredKeys are the secrets of a configuration, as they are; what is made for others masks them.
-func configuredKeys(cfg config.Config) []string {
-	return append(cfg.Profiles.Secrets(), cfg.OpenAIKey.Reveal(), cfg.OpenRouterKey.Reveal())
 }
 
 // config is the demo's configuration with its data in dir.
