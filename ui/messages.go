@@ -17,7 +17,7 @@ type (
 		tabs runtime.Tabs
 		err  error
 	}
-	// newTabMsg is a session that was made for a new tab, at the place of the tab that it replaces or -1.
+	// newTabMsg is a session that was made for a new tab; replace is the session whose tab it takes, empty: one at the end.
 	newTabMsg struct {
 		id      string
 		replace string

@@ -229,7 +229,7 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 		}
 	case savedMsg:
 		if msg.err != nil {
-			return m.page().tell(theme.Error, msg.err.Error())
+			return m.page().tell(theme.Error, m.env.opts.Lang.Tell(msg.err.Error()))
 		}
 	case noticeMsg:
 		return m.notice(msg)

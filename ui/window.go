@@ -19,7 +19,7 @@ func (m *Model) restore(msg tabsMsg) tea.Cmd {
 	first := m.page()
 	var cmds []tea.Cmd
 	if msg.err != nil {
-		cmds = append(cmds, first.tell(theme.Error, msg.err.Error()))
+		cmds = append(cmds, first.tell(theme.Error, m.env.opts.Lang.Tell(msg.err.Error())))
 	}
 	ids := slices.Clone(msg.tabs.Sessions)
 	active := min(max(msg.tabs.Active, 0), max(len(ids)-1, 0))

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -47,15 +45,7 @@ func (e *expectations) checks() (*runtime.Checks, error) {
 }
 
 func readSchema(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, schemaLimit+1))
-	if err == nil && len(b) > schemaLimit {
-		err = fmt.Errorf("it is larger than %d KB", schemaLimit>>10)
-	}
+	b, err := readBounded(path, schemaLimit)
 	if err == nil && len(bytes.TrimSpace(b)) == 0 {
 		err = errors.New("it is empty")
 	}

@@ -2,7 +2,7 @@
 // and the exit code.
 //
 // Main makes a Program of its parts and calls Execute. Execute parses the arguments (root.go), loads the configuration
-// (package runtime/config) and hands over to one command, each in its own file: the screen, run, sessions, trace, doctor.
+// (package runtime/config) and hands over to one command, each in a file of its name.
 // Commands reach the engine and the store only through the ports of package runtime, in an App that Program.Open makes when
 // a command needs it: `vitrine --version` opens nothing. Every error, whatever its source, becomes text and exit code in
 // errors.go and nowhere else. All that is printed for people goes through output.go, which takes control sequences out.
@@ -166,11 +166,13 @@ type StoreSize struct {
 	Partial bool
 }
 
+// OpenFunc makes the App of a configuration. Its errors are *StoreError when the store refuses.
+type OpenFunc func(ctx context.Context, cfg config.Config, clk clock.Clock, o OpenOptions) (*App, error)
+
 // Program is the command line with what main wired into it. All fields but Crash are needed.
 type Program struct {
 	Clock clock.Clock
-	// Open makes the App. Its errors are *StoreError when the store refuses.
-	Open func(ctx context.Context, cfg config.Config, clk clock.Clock, o OpenOptions) (*App, error)
+	Open  OpenFunc
 	// Inspect looks at the store for doctor.
 	Inspect func(ctx context.Context, cfg config.Config) StoreState
 	// Reach asks the endpoint for a sign of life, for doctor --check. It returns one line that says what answered.

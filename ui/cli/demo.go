@@ -134,11 +134,8 @@ const demoBytes = 4 << 20
 
 // demo plays one script.
 func (c *command) demo(ctx context.Context, o *options, d *demoOptions, name string) (err error) {
-	if d.speed < 0.1 || d.speed > 100 {
-		return &UsageError{What: fmt.Sprintf("--speed %v is not from 0.1 to 100", d.speed)}
-	}
-	if d.idle < 0 {
-		return &UsageError{What: "--idle is less than no time"}
+	if err := d.checkPace(); err != nil {
+		return err
 	}
 	if d.check && len(d.records) > 0 {
 		return &UsageError{What: "--check and --record exclude each other", Do: "a recording asserts too"}
@@ -186,6 +183,17 @@ type DemoError struct{ *demo.StepError }
 
 // Error leaves the screen out, which has rows of its own.
 func (e *DemoError) Error() string { return e.Headline() + "; the screen shows:" }
+
+// checkPace refuses a speed or a longest pause that there cannot be.
+func (d *demoOptions) checkPace() error {
+	if !(d.speed >= 0.1 && d.speed <= 100) {
+		return &UsageError{What: fmt.Sprintf("--speed %v is not from 0.1 to 100", d.speed)}
+	}
+	if d.idle < 0 {
+		return &UsageError{What: "--idle is less than no time"}
+	}
+	return nil
+}
 
 // recordDemo plays as fast as it goes and writes what a terminal would show.
 func (c *command) recordDemo(ctx context.Context, play demo.Play, d *demoOptions, secrets []string) (err error) {
@@ -262,7 +270,7 @@ func readBounded(path string, most int64) (data []byte, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	data, err = io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, fmt.Errorf("it has more than %d bytes", most)
+		return nil, fmt.Errorf("it is larger than %d KB", most>>10)
 	}
 	return data, err
 }

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,11 +46,8 @@ func (c *command) exportCast(ctx context.Context, o *options, cast string, files
 	if files == (record.Files{}) {
 		return &UsageError{What: "nothing is to be written", Do: "name a file with --gif, --svg or --txt"}
 	}
-	if d.speed < 0.1 || d.speed > 100 {
-		return &UsageError{What: fmt.Sprintf("--speed %v is not from 0.1 to 100", d.speed)}
-	}
-	if d.idle != 0 && d.idle < time.Millisecond {
-		return &UsageError{What: "--idle is less than no time"}
+	if err := d.checkPace(); err != nil {
+		return err
 	}
 	look, err := c.lookOf(d)
 	if err != nil {

@@ -53,3 +53,16 @@ func TestPacerB185(t *testing.T) {
 		}
 	}
 }
+
+// A speed that is no number, and a pause that is less than none, are refused before anything is read, by both who have the flags.
+func TestPacesThatAreNone(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--speed=NaN": "--speed NaN is not from 0.1 to 100", "--speed=0": "--speed 0 is not from", "--speed=101": "--speed 101 is not from", "--idle=-1ms": "--idle is less than no time",
+	} {
+		for _, args := range [][]string{{"demo", "nothing"}, {"demo", "export", "nothing.cast", "--gif", "x.gif"}} {
+			if got := newBench(t).run(append(args, flags)...); got.code != ExitUsage || !strings.Contains(got.err, want) {
+				t.Errorf("%q %s: %+v", args, flags, got)
+			}
+		}
+	}
+}

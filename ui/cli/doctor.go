@@ -87,9 +87,10 @@ func (c *command) section(title words.Text, rows [][]string) {
 }
 
 func (c *command) paths(cfg config.Config, store StoreState) [][]string {
-	conf := c.T("none: %s", c.lang.Tell(cause(orNil(c.proc.ConfigDirErr))))
-	if c.proc.ConfigDirErr == nil {
-		conf = config.FilePath(c.proc.ConfigDir)
+	conf := config.FilePath(c.proc.ConfigDir)
+	if err := c.proc.ConfigDirErr; err != nil {
+		conf = c.T("none: %s", c.lang.Tell(cause(err)))
+	} else {
 		switch data, err := config.ReadFile(conf); {
 		case err != nil:
 			conf += "   " + c.T("cannot be read: %s", c.lang.Tell(cause(err)))
@@ -157,13 +158,6 @@ func (c *command) keyRows(cfg config.Config) (rows [][]string) {
 		rows = append(rows, []string{b.Action, text, c.lang.Tell("file " + b.Place)})
 	}
 	return rows
-}
-
-func orNil(err error) error {
-	if err == nil {
-		return errors.New("")
-	}
-	return err
 }
 
 func (c *command) absolute(path string) string {

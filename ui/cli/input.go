@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -88,7 +87,7 @@ func (c *command) readLine(ctx context.Context) (string, error) {
 			if n > 0 && b[0] != '\n' {
 				line = append(line, b[0])
 			}
-			if (n > 0 && b[0] == '\n') || errors.Is(err, io.EOF) || err != nil {
+			if n > 0 && b[0] == '\n' || err != nil {
 				break
 			}
 		}

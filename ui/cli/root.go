@@ -92,7 +92,7 @@ func (c *command) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate("vitrine {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return o.check1(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return o.validate(cmd) }
 	root.PersistentFlags().StringVar(&o.user, "user", "", c.T("whose sessions these are (default: the login name)"))
 	f := root.Flags()
 	f.StringVar(&o.session, "session", "", c.T("open this session in front; it is made when it does not exist"))
@@ -112,8 +112,8 @@ func (c *command) protocolFlag(o *options, f *pflag.FlagSet) {
 	f.StringVar(&o.protocol, "protocol", "", c.T("how the model calls tools: native, or as text for models that cannot: json or react"))
 }
 
-// check1 refuses empty values: they are nearly always a variable that was meant to be set.
-func (o *options) check1(cmd *cobra.Command) error {
+// validate refuses what no command takes. Empty values are nearly always a variable that was meant to be set.
+func (o *options) validate(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {

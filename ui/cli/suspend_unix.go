@@ -17,9 +17,6 @@ import (
 // without a shell) does not stop at all: then it goes on.
 const stopLimit = 200 * time.Millisecond
 
-// OpenFunc makes the parts of a configuration.
-type OpenFunc func(ctx context.Context, cfg config.Config, clk clock.Clock, o OpenOptions) (*App, error)
-
 // Suspendable makes Ctrl+Z wait for the App that open makes: the process stops when App.Quiet says so, hence never within a
 // transaction, or half opened, or half closed, for which others would have to wait.
 func Suspendable(open OpenFunc) OpenFunc {

@@ -192,7 +192,6 @@ func toldCommands3() map[string]string {
 		"--record %s: the name's ending says what is written":          "--record %s：文件名的后缀决定写入的格式",
 		"use .cast, .gif, .svg or .txt":                                "请用 .cast、.gif、.svg 或 .txt",
 		"--record %s: one file of a kind":                              "--record %s：每种格式只能有一个文件",
-		"it has more than %d bytes":                                    "超过 %s 字节",
 		"%s needs a terminal of %dx%d, and this one has %dx%d":         "%s 需要 %sx%s 的终端，当前为 %sx%s",
 		"make it larger, or use --record":                              "请放大终端，或使用 --record",
 		"take the terminal for the demo":                               "为演示接管终端",
