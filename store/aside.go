@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"vitrine/runtime"
+	"vitrine/runtime/clock"
 )
 
 // What users typed is kept in files beside the database while that cannot be written. Each process has a file of its own, named
@@ -28,26 +29,35 @@ const (
 // asides are the sessions of one file.
 type asides map[string]runtime.Aside
 
-// aside is this process's file, and what it knows of those of others. It is safe for concurrent use.
+// aside is this process's file, and what it knows of those of others. Its methods are called by alone, which is safe for concurrent
+// use.
 type aside struct {
 	prefix string // of all files: the database's path, and asideInfix
 	own    string // this process's
 
-	mu    sync.Mutex
+	// turn is the one place in which somebody may work on the files, and on what follows: a full queue of one. Disks take their time.
+	turn  *clock.Queue[struct{}]
 	kept  asides
 	found map[string][]string // the files of others that a session was found in
 }
 
 // newAside makes what keeps texts beside the database db, in the name of a holder.
-func newAside(db, holder string) *aside {
+func newAside(c clock.Clock, db, holder string) *aside {
 	prefix := db + asideInfix
-	return &aside{prefix: prefix, own: prefix + holder + asideExt, kept: asides{}, found: map[string][]string{}}
+	return &aside{prefix: prefix, own: prefix + holder + asideExt, turn: clock.NewQueue[struct{}](c, 1), kept: asides{}, found: map[string][]string{}}
+}
+
+// alone does f when nobody else works on the files; an error of its own says that ctx ended before.
+func (a *aside) alone(ctx context.Context, f func() error) error {
+	if err := a.turn.Put(ctx, struct{}{}); err != nil {
+		return fmt.Errorf("wait for the files of what was typed: %w", err)
+	}
+	defer a.turn.TryGet()
+	return f()
 }
 
 // keep puts what was typed in a session into this process's file.
 func (a *aside) keep(session string, texts runtime.Aside) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	before, had := a.kept[session]
 	a.kept[session] = texts
 	err := writeAsides(a.own, a.kept)
@@ -62,8 +72,6 @@ func (a *aside) keep(session string, texts runtime.Aside) error {
 // forget takes a session out of this process's file and of those it was found in. What cannot be taken out is brought back once
 // more at worst.
 func (a *aside) forget(session string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if _, ok := a.kept[session]; ok {
 		delete(a.kept, session)
 		_ = writeAsides(a.own, a.kept)
@@ -80,8 +88,6 @@ func (a *aside) forget(session string) {
 // left gives what was kept aside of a session by this process and by those that are no more, the oldest first; gone says whether the
 // one behind a holder is.
 func (a *aside) left(session string, gone func(holder string) bool) []runtime.Aside {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var out []runtime.Aside
 	if texts, ok := a.kept[session]; ok {
 		out = append(out, texts)

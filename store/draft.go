@@ -19,8 +19,8 @@ func (s *Store) Draft(ctx context.Context, sessionID string) (runtime.Draft, err
 	case !errors.Is(err, runtime.ErrNotFound):
 		return d, reading("draft", sessionID, err)
 	}
-	d.Aside = s.leftAside(sessionID)
-	return d, nil
+	d.Aside, err = s.leftAside(ctx, sessionID)
+	return d, err
 }
 
 // SaveDraft implements runtime.Drafts.
@@ -46,24 +46,40 @@ func (s *Store) SaveDraft(ctx context.Context, sessionID string, d runtime.Draft
 	if err != nil {
 		return fmt.Errorf("keep the draft of session %s: %w", sessionID, err)
 	}
-	s.aside.forget(sessionID)
+	// It is stored, so whoever waits for that is told so.
+	_ = s.aside.alone(context.WithoutCancel(ctx), func() error {
+		s.aside.forget(sessionID)
+		return nil
+	})
 	return nil
 }
 
 // KeepAside implements runtime.Drafts.
-func (s *Store) KeepAside(_ context.Context, sessionID string, a runtime.Aside) error {
+func (s *Store) KeepAside(ctx context.Context, sessionID string, a runtime.Aside) error {
 	for i, t := range a.Texts {
 		a.Texts[i] = clean(t)
 	}
-	if err := s.aside.keep(sessionID, a); err != nil {
+	if err := s.aside.alone(ctx, func() error { return s.aside.keep(sessionID, a) }); err != nil {
 		return fmt.Errorf("keep what was typed in session %s aside: %w", sessionID, err)
 	}
 	return nil
 }
 
 // leftAside is what was kept aside of a session and is nobody's any more, the oldest first.
-func (s *Store) leftAside(sessionID string) []runtime.Aside {
-	return s.aside.left(sessionID, s.holderGone)
+func (s *Store) leftAside(ctx context.Context, sessionID string) (left []runtime.Aside, err error) {
+	err = s.aside.alone(ctx, func() error {
+		left = s.aside.left(sessionID, s.holderGone)
+		return nil
+	})
+	return left, err
+}
+
+// dropAside takes sessions that are no more out of all files. What stays there when ctx ends harms nobody.
+func (s *Store) dropAside(ctx context.Context, sessions ...string) {
+	_ = s.aside.alone(ctx, func() error {
+		s.aside.drop(s.holderGone, sessions...)
+		return nil
+	})
 }
 
 func (s *Store) holderGone(id string) bool {

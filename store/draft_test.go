@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -250,6 +251,41 @@ func TestKeptAside(t *testing.T) {
 	}
 	if got := asideFiles(t, path); len(got) > 0 {
 		t.Errorf("there is still %q", got)
+	}
+}
+
+// Whoever keeps something aside waits for others only as long as they want to: a disk may hang.
+func TestKeptAsideTakesTurns(t *testing.T) {
+	r := open(t, dbPath(t))
+	r.openSession(t, "s1")
+	at := time.Date(2026, 3, 6, 14, 2, 0, 0, time.UTC)
+	busy, done := make(chan struct{}), make(chan error, 1)
+	release := make(chan struct{})
+	go func() {
+		done <- r.aside.alone(t.Context(), func() error {
+			close(busy)
+			<-release
+			return nil
+		})
+	}()
+	<-busy
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.KeepAside(ctx, "s1", runtime.Aside{Texts: []string{"typed"}, At: at}); !errors.Is(err, context.Canceled) {
+		t.Errorf("while another one works on the files: %v", err)
+	}
+	if _, err := r.Draft(ctx, "s1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("while another one works on the files: %v", err)
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if err := r.KeepAside(t.Context(), "s1", runtime.Aside{Texts: []string{"typed"}, At: at}); err != nil {
+		t.Error(err)
+	}
+	if left := r.draft(t, "s1").Aside; len(left) != 1 || left[0].Texts[0] != "typed" {
+		t.Errorf("left %v", left)
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Store) Prune(ctx context.Context, user string, list []runtime.SessionIn
 		if err != nil {
 			return sessions, messages, fmt.Errorf("prune sessions: %w", err)
 		}
-		s.aside.drop(s.holderGone, gone...)
+		s.dropAside(ctx, gone...)
 		sessions, messages = sessions+len(gone), messages+rows
 		list = list[end:]
 	}

@@ -160,7 +160,7 @@ func (s *Store) DeleteSession(ctx context.Context, id, user string) error {
 	if err != nil {
 		return fmt.Errorf("delete session %s: %w", id, err)
 	}
-	s.aside.drop(s.holderGone, id)
+	s.dropAside(ctx, id)
 	return nil
 }
 

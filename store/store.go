@@ -123,7 +123,7 @@ func openWith(ctx context.Context, cfg Config, steps []string) (*Store, error) {
 	if s.files, s.conns, err = s.enter(ctx, path, nil); err != nil {
 		return nil, err
 	}
-	s.path, s.aside = path, newAside(path, s.holderID)
+	s.path, s.aside = path, newAside(cfg.Clock, path, s.holderID)
 	if s.dbID, err = getMeta(ctx, s.conns.write, metaID); err != nil {
 		return nil, errors.Join(openFailed(path, err), s.shut())
 	}

@@ -337,6 +337,17 @@ func TestStepsInARow(t *testing.T) {
 	if got := p.edit.Text(); got != "so" {
 		t.Errorf("the input holds %q", got)
 	}
+	d = newDriver(t, 100, 30)
+	d.enter("go")
+	id, p = d.id(), d.m.page()
+	stop(1)
+	d.pass(calmAfter)
+	d.press("tab", "s")
+	gone()
+	d.pass(calmAfter)
+	if d.press("s"); p.edit.Text() != "s" {
+		t.Errorf("the input holds %q", p.edit.Text())
+	}
 	// Two calls that are held at once are stepped over in a row too.
 	d = newDriver(t, 100, 30)
 	d.enter("go")
