@@ -90,6 +90,7 @@ func toldPlays() map[string]string {
 // toldCasts is what recordings fail for.
 func toldCasts() map[string]string {
 	return map[string]string{
+		"what is prepared beside it is taken away again and again": "旁边准备好的文件一再被人拿走",
 		"cannot write %s":                               "无法写入 %s",
 		"it is no file":                                 "它不是文件",
 		"%s is no file":                                 "%s 不是文件",
