@@ -321,7 +321,7 @@ type ArtifactData struct {
 type StateData struct {
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// Tokens and Budget are the context meter at this moment; Estimated is false when a report stands behind it.
+	// Meter is the context's use at this moment; nil says nothing of it.
 	Meter *Meter `json:"meter,omitempty"`
 	// Pause is set while the run stands still before a model call; the next state event without it tells that it went on.
 	Pause *Pause `json:"pause,omitempty"`

@@ -129,9 +129,9 @@ func (q *scanner) delta() bool {
 		case "content":
 			return once(&seen, keyContent) && q.text(&q.content)
 		case "reasoning_content":
-			return once(&seen, keyReasoning) && q.thought("reasoning_content")
+			return once(&seen, keyReasoningContent) && q.thought("reasoning_content")
 		case "reasoning":
-			return once(&seen, keyReasoningContent) && q.thought("reasoning")
+			return once(&seen, keyReasoning) && q.thought("reasoning")
 		case "tool_calls":
 			return once(&seen, keyCalls) && (q.null() || q.char('[') && q.call() && q.char(']'))
 		case "role":
