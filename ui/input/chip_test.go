@@ -70,6 +70,18 @@ func TestAPasteIsAChip(t *testing.T) {
 	}
 }
 
+// The name of a file may hold anything, also what stands for a chip.
+func TestAReplacementIsClean(t *testing.T) {
+	e := chipEditor(60)
+	e.Paste(lines20)
+	typed(e, " @x")
+	raw, at := e.Raw()
+	e.Replace(strings.Index(raw, "@"), at, "@\x1b[31ma\U0010F005b\u202e.txt ")
+	if got := input.Typed(e.Text()); got != "\uFFFC @ab.txt " {
+		t.Errorf("typed %q", got)
+	}
+}
+
 // A short paste is text, and one that is not shown as a chip anywhere is too.
 func TestAShortPasteIsText(t *testing.T) {
 	e := chipEditor(60)

@@ -96,13 +96,13 @@ func (e *Editor) Text() string {
 // Raw is the text with one character for each chip, and the cursor's byte in it.
 func (e *Editor) Raw() (text string, at int) { return e.text, e.at }
 
-// Replace puts s in the place of some bytes of the raw text.
+// Replace puts s, cleaned, in the place of some bytes of the raw text.
 func (e *Editor) Replace(from, to int, s string) {
 	e.step(stepOther)
 	e.text = e.text[:from] + e.text[to:]
 	e.at = from
 	e.changed()
-	e.put(s)
+	e.put(e.clean(lineFeeds(foreign(s))))
 }
 
 // Empty says that there is no text.
