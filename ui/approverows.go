@@ -167,8 +167,20 @@ func drawRows(s line.Style, add func([]line.Span, ...line.Span), rows [][]line.S
 	}
 }
 
+// once leaves out of the arguments what the head of a diff says in the same words, the file, and with it a text that is cut after its first
+// row: the diff tells that.
+func (c *seenCall) once(s line.Style, args []argument) {
+	file, _, _ := strings.Cut(c.head, "  ")
+	named := slices.ContainsFunc(args, func(a argument) bool { return s.Text(a.value) == file })
+	if file == "" || !named || c.first == 0 || len(c.args)-len(c.whole) > 1 {
+		return
+	}
+	c.whole = slices.DeleteFunc(c.whole, func(row []line.Span) bool { return row[1].Text == file })
+	c.args = c.whole
+}
+
 // seenCall makes the rows of a call.
-func (p *page) seenCall(d trace.ApprovalData) seenCall {
+func (p *page) seenCall(d trace.ApprovalData) (c seenCall) {
 	const indent = "   "
 	s := p.env.style
 	args := arguments(d.Arguments)
@@ -177,7 +189,6 @@ func (p *page) seenCall(d trace.ApprovalData) seenCall {
 		column = min(max(column, s.Metrics.Width(s.Text(a.name))), 16)
 	}
 	room := max(p.lay.w-len(indent)-column-3, 8)
-	var c seenCall
 	for _, a := range args {
 		var rows []string
 		for _, part := range strings.Split(a.value, "\n") {
@@ -203,6 +214,7 @@ func (p *page) seenCall(d trace.ApprovalData) seenCall {
 	if d.Preview == "" {
 		return c
 	}
+	defer c.once(s, args)
 	raw := strings.TrimRight(d.Preview, "\n")
 	signs := strings.Split(raw, "\n") // lines stay lines when they are revealed
 	found := false

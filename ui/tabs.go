@@ -63,6 +63,7 @@ func (b *tabBar) draw(s line.Style, w int, tabs []tabLabel, active int, working 
 		room -= s.Metrics.Width(recording) + 3
 	}
 	titles, first, last := b.fit(s, room, gap, tabs, active, &right)
+	tellApart(s, tabs, titles)
 	b.hits = b.hits[:0]
 	if first > 0 {
 		spans := append(hiddenSpans(s, tabs[:first]), line.Say(theme.Text, " "))

@@ -34,6 +34,28 @@ func TestManyTabsKeepTheirTitles(t *testing.T) {
 	}
 }
 
+// Titles that begin alike and are cut show where they differ; the rest, and those that are the same, are cut at their end.
+func TestTabsThatBeginAlikeAreToldApart(t *testing.T) {
+	d := newDriver(t, 120, 36)
+	var labels []tabLabel
+	for _, title := range []string{"code please number 1", "code please number 2", "写一段部署说明第一版", "写一段部署说明第二版", "remember the deploy", "the same old story", "the same old story", "one"} {
+		labels = append(labels, tabLabel{title: title})
+	}
+	for _, active := range []int{0, 5} {
+		var bar tabBar
+		bar.draw(d.m.env.style, 130, labels, active, false, "", nil)
+		row := strings.Join(d.draw(bar.row, 130, 1), "")
+		for _, want := range []string{"er 1", "er 2", "第一版", "第二版", " remem", " the sam⋯", " one"} {
+			if !strings.Contains(row, want) {
+				t.Errorf("in tab %d no %q in %q", active+1, want, row)
+			}
+		}
+		if n := d.m.env.style.Metrics.Width(bar.row); n > 130 {
+			t.Errorf("the row has %d cells", n)
+		}
+	}
+}
+
 // Whoever closes a tab is told how to get it back; an empty one has nothing to come back.
 func TestClosingSaysHowToReopen(t *testing.T) {
 	d := newDriver(t, 120, 36)

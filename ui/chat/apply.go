@@ -296,7 +296,7 @@ func (v *View) answer(e trace.Event, d trace.AnswerData) {
 	}
 	b := v.stepText(e)
 	b.answer, b.fixed = true, d.Fixed
-	b.set(d.Text)
+	b.set(shownOf(d.Text, d.Partial))
 	v.run.text = nil
 }
 
@@ -350,6 +350,14 @@ func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 		b.hint = ""
 	}
 	return b
+}
+
+// shownOf is what people see of an answer: the mark behind one that was cut, which the model reads, says what the end of its turn says.
+func shownOf(text string, partial bool) string {
+	if partial {
+		return strings.TrimSuffix(text, "\n\n[interrupted]")
+	}
+	return text
 }
 
 // saidByFoot says that a closing text, which the model reads, tells people only what the end of its turn tells them too.

@@ -61,19 +61,20 @@ func TestRetrySaysTheCause(t *testing.T) {
 func TestTheEndOfATurnIsSaidOnce(t *testing.T) {
 	for closing, want := range map[string]int{
 		"[cancelled]": 0, "[interrupted]": 0, "[no answer] The turn failed before the model answered.": 0,
-		"[no answer] The model's reply was empty twice.": 1,
+		"[no answer] The model's reply was empty twice.": 1, "half of it\n\n[interrupted]": 0,
 	} {
+		half, _, partial := strings.Cut(closing, "\n")
 		end := trace.RunEndData{State: "cancelled", Steps: 1}
 		live, loaded := newView(90, 20), newView(90, 20)
 		f := &feed{v: live, at: t0}
 		f.start(1, "hello")
-		f.send(trace.AnswerData{Text: closing, Fixed: true})
+		f.send(trace.AnswerData{Text: closing, Fixed: !partial, Partial: partial})
 		f.send(end)
 		loaded.Load(runtime.Snapshot{Session: runtime.SessionRow{TurnCount: 1}, Messages: []runtime.MessageRow{
-			{N: 1, Kind: llm.KindUser, RunID: "r", Content: "hello"}, {N: 2, Kind: llm.KindClosing, RunID: "r", Content: closing, Fixed: true},
+			{N: 1, Kind: llm.KindUser, RunID: "r", Content: "hello"}, {N: 2, Kind: llm.KindClosing, RunID: "r", Content: closing, Fixed: !partial, Partial: partial},
 		}}, []trace.Event{{RunID: "r", Name: trace.RunEnd, Data: end}})
 		for name, v := range map[string]*View{"live": live, "loaded": loaded} {
-			if s := screen(v); strings.Count(s, closing) != want || !strings.Contains(s, "/ stopped") {
+			if s := screen(v); partial && (strings.Contains(s, "[interrupted]") || !strings.Contains(s, half)) || strings.Count(s, closing) != want || !strings.Contains(s, "/ stopped") {
 				t.Errorf("%s: %q stands %d times, not %d:\n%s", name, closing, strings.Count(s, closing), want, s)
 			}
 		}

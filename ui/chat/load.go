@@ -193,7 +193,7 @@ func (b *builder) message(m runtime.MessageRow) {
 		if strings.TrimSpace(m.Content) != "" && !(m.Fixed && saidByFoot(m.Content)) {
 			t := &textBlock{common: v.common(b.ref(m)), fixed: m.Fixed, answer: len(m.ToolCalls) == 0}
 			t.n = m.N
-			t.md.Append(m.Content)
+			t.md.Append(shownOf(m.Content, m.Partial))
 			t.md.Finish()
 			b.add(t)
 		}
