@@ -79,53 +79,56 @@ type scriptFile struct {
 
 // FileStep is one step as a file has it; other scripts hold such steps among their own tables.
 type FileStep struct {
-	When      string     `toml:"when"`
-	Times     *int       `toml:"times"`
-	Forever   bool       `toml:"forever"`
-	Reasoning string     `toml:"reasoning"`
-	Text      string     `toml:"text"`
-	Deltas    []string   `toml:"deltas"`
-	Calls     []fileCall `toml:"calls"`
-	ChunkSize *int       `toml:"chunk_size"`
-	Delay     duration   `toml:"delay"`
-	Pace      duration   `toml:"pace"`
-	Finish    string     `toml:"finish"`
-	Usage     *fileUsage `toml:"usage"`
-	Model     string     `toml:"model"`
-	Fail      *fileError `toml:"fail"`
-	FailAfter *int       `toml:"fail_after"`
-	CutAfter  *int       `toml:"cut_after"`
-	HangAfter *int       `toml:"hang_after"`
+	When      string     `toml:"when,omitempty"`
+	Times     *int       `toml:"times,omitempty"`
+	Forever   bool       `toml:"forever,omitempty"`
+	Reasoning string     `toml:"reasoning,multiline,omitempty"`
+	Text      string     `toml:"text,multiline,omitempty"`
+	Deltas    []string   `toml:"deltas,omitempty"`
+	Calls     []FileCall `toml:"calls,omitempty"`
+	ChunkSize *int       `toml:"chunk_size,omitempty"`
+	Delay     Duration   `toml:"delay,omitempty"`
+	Pace      Duration   `toml:"pace,omitempty"`
+	Finish    string     `toml:"finish,omitempty"`
+	Usage     *FileUsage `toml:"usage,omitempty"`
+	Model     string     `toml:"model,omitempty"`
+	Fail      *FileError `toml:"fail,omitempty"`
+	FailAfter *int       `toml:"fail_after,omitempty"`
+	CutAfter  *int       `toml:"cut_after,omitempty"`
+	HangAfter *int       `toml:"hang_after,omitempty"`
 }
 
-type fileCall struct {
-	ID   string `toml:"id"`
+// FileCall is a call of a step.
+type FileCall struct {
+	ID   string `toml:"id,omitempty"`
 	Name string `toml:"name"`
 	// Args is a table, or a string that is sent as it is.
 	Args any `toml:"args"`
 }
 
-type fileUsage struct {
-	Prompt     *int `toml:"prompt"`
-	Completion *int `toml:"completion"`
-	Cached     *int `toml:"cached"`
-	Reasoning  *int `toml:"reasoning"`
+// FileUsage is what a step says that it used.
+type FileUsage struct {
+	Prompt     *int `toml:"prompt,omitempty"`
+	Completion *int `toml:"completion,omitempty"`
+	Cached     *int `toml:"cached,omitempty"`
+	Reasoning  *int `toml:"reasoning,omitempty"`
 }
 
-type fileError struct {
+// FileError is what a step fails with.
+type FileError struct {
 	Kind       string   `toml:"kind"`
-	Status     int      `toml:"status"`
-	Host       string   `toml:"host"`
+	Status     int      `toml:"status,omitempty"`
+	Host       string   `toml:"host,omitempty"`
 	Message    string   `toml:"message"`
-	RetryAfter duration `toml:"retry_after"`
-	Retryable  bool     `toml:"retryable"`
+	RetryAfter Duration `toml:"retry_after,omitempty"`
+	Retryable  bool     `toml:"retryable,omitempty"`
 }
 
-// duration is written as Go writes it: "200ms".
-type duration string
+// Duration is written as Go writes it: "200ms".
+type Duration string
 
 // long is how long it is; nothing is no time.
-func (d duration) long() (time.Duration, error) {
+func (d Duration) long() (time.Duration, error) {
 	if d == "" {
 		return 0, nil
 	}
@@ -228,7 +231,7 @@ func (f FileStep) conflict() (key string, err error) {
 	return "", nil
 }
 
-func (c fileCall) call() (Call, error) {
+func (c FileCall) call() (Call, error) {
 	out := Call{ID: c.ID, Name: c.Name}
 	if c.Name == "" {
 		return Call{}, errors.New("a call needs a name")

@@ -139,9 +139,9 @@ func (s *Story) tool(name, effect string) *storyTool {
 
 // reply is what a model call brought; the calls of tools stand in messages.
 func (s *Story) reply(step int, d trace.LLMCallData) storyReply {
-	r := storyReply{step: step, Text: s.hide(d.Text), calls: d.ToolCallCount}
+	r := storyReply{FileStep: scripted.FileStep{Text: s.hide(d.Text)}, step: step, calls: d.ToolCallCount}
 	if d.PromptTokens != nil || d.CompletionTokens != nil {
-		r.Usage = &storyUsage{d.PromptTokens, d.CompletionTokens, d.CachedTokens, d.ReasoningTokens}
+		r.Usage = &scripted.FileUsage{Prompt: d.PromptTokens, Completion: d.CompletionTokens, Cached: d.CachedTokens, Reasoning: d.ReasoningTokens}
 	}
 	switch none := 0; {
 	case d.FinishReason == finishCancelled && d.Text == "":
@@ -164,8 +164,8 @@ const finishCancelled = "cancelled"
 var refused = regexp.MustCompile(`^(\S+): HTTP (\d{3}): (.+)$`)
 
 // failOf is the failure of a model that was told so.
-func failOf(code, told string) *storyFail {
-	f := &storyFail{Kind: failKind(code), Message: told}
+func failOf(code, told string) *scripted.FileError {
+	f := &scripted.FileError{Kind: failKind(code), Message: told}
 	if m := refused.FindStringSubmatch(told); m != nil {
 		f.Host, f.Message = m[1], m[3]
 		f.Status, _ = strconv.Atoi(m[2])
@@ -248,23 +248,24 @@ func (s *Story) Message(m runtime.MessageRow) {
 // take makes a reply of a message of a turn whose model calls no event tells.
 func (t *storyTurn) take(m runtime.MessageRow, hide func(string) string) {
 	text, state := hide(m.Content), t.state
+	add := func(r scripted.FileStep, calls int) { t.replies = append(t.replies, storyReply{r, m.Step, calls}) }
 	switch {
 	case m.Partial:
 		n := 1
 		state = runtime.StateCancelled
-		t.replies = append(t.replies, storyReply{step: m.Step, Deltas: []string{strings.TrimSuffix(text, "\n\n[interrupted]") + " "}, HangAfter: &n})
+		add(scripted.FileStep{Deltas: []string{strings.TrimSuffix(text, "\n\n[interrupted]") + " "}, HangAfter: &n}, 0)
 	case m.Kind == llm.KindClosing && t.before:
 		state = runtime.StateFailed
-		t.replies = append(t.replies, storyReply{step: m.Step, Fail: failOf("", text)})
+		add(scripted.FileStep{Fail: failOf("", text)}, 0)
 	case m.Kind == llm.KindAssistant:
-		t.replies = append(t.replies, storyReply{step: m.Step, Text: text, calls: len(m.ToolCalls)})
+		add(scripted.FileStep{Text: text}, len(m.ToolCalls))
 	}
 	if t.before {
 		t.state, t.answer = state, text
 	}
 }
 
-func (s *Story) calls(t *storyTurn, stored []llm.ToolCall) (calls []storyCall) {
+func (s *Story) calls(t *storyTurn, stored []llm.ToolCall) (calls []scripted.FileCall) {
 	for _, c := range stored {
 		args := c.Arguments
 		if raw, ok := t.raw[c.ID]; ok {
@@ -279,7 +280,7 @@ func (s *Story) calls(t *storyTurn, stored []llm.ToolCall) (calls []storyCall) {
 				t.words = append(t.words, storyWord{key: keyYes})
 			}
 		}
-		calls = append(calls, storyCall{ID: c.ID, Name: c.Name, Args: s.hide(args)})
+		calls = append(calls, scripted.FileCall{ID: c.ID, Name: c.Name, Args: s.hide(args)})
 	}
 	return calls
 }

@@ -12,51 +12,24 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/tools"
 )
 
+// storyReply is a reply with what is known of it beside.
 type storyReply struct {
-	When      string      `toml:"when,omitempty"`
-	Text      string      `toml:"text,multiline,omitempty"`
-	Deltas    []string    `toml:"deltas,omitempty"`
-	Calls     []storyCall `toml:"calls,omitempty"`
-	Finish    string      `toml:"finish,omitempty"`
-	Usage     *storyUsage `toml:"usage,omitempty"`
-	HangAfter *int        `toml:"hang_after,omitempty"`
-	Fail      *storyFail  `toml:"fail,omitempty"`
-	Pace      string      `toml:"pace,omitempty"`
-
+	scripted.FileStep
 	step, calls int // of the run; how many tools it called
 }
 
-type storyCall struct {
-	ID   string `toml:"id,omitempty"`
-	Name string `toml:"name"`
-	Args string `toml:"args"`
-}
-
-type storyUsage struct {
-	Prompt     *int `toml:"prompt,omitempty"`
-	Completion *int `toml:"completion,omitempty"`
-	Cached     *int `toml:"cached,omitempty"`
-	Reasoning  *int `toml:"reasoning,omitempty"`
-}
-
-type storyFail struct {
-	Kind    string `toml:"kind"`
-	Status  int    `toml:"status,omitempty"`
-	Host    string `toml:"host,omitempty"`
-	Message string `toml:"message"`
-}
-
 type storyFile struct {
-	Title  string            `toml:"title"`
-	About  string            `toml:"about"`
-	Size   string            `toml:"size"`
-	Config map[string]string `toml:"config"`
-	Reply  []storyReply      `toml:"reply"`
-	Step   []map[string]any  `toml:"step"`
+	Title  string              `toml:"title"`
+	About  string              `toml:"about"`
+	Size   string              `toml:"size"`
+	Config map[string]string   `toml:"config"`
+	Reply  []scripted.FileStep `toml:"reply"`
+	Step   []map[string]any    `toml:"step"`
 }
 
 // step adds a step that does one thing.
@@ -205,28 +178,29 @@ func (t *storyTurn) ends() bool {
 }
 
 // script gives the turn's replies, with one that ends it where none is stored.
-func (t *storyTurn) script() []storyReply {
+func (t *storyTurn) script() []scripted.FileStep {
 	last := len(t.replies) - 1
-	var all []storyReply
+	var all []scripted.FileStep
 	for i, r := range t.replies {
 		if i < last && r.calls == 0 && r.Text != "" && r.Finish == "" {
 			continue // an answer that was sent back by a check, which is not made here
 		}
-		all = append(all, r)
+		all = append(all, r.FileStep)
 	}
 	open := last < 0 || t.replies[last].calls > 0
 	switch {
 	case t.state == runtime.StateFailed && last < 0:
-		all = append(all, storyReply{Fail: failOf(t.code, t.failure)})
+		all = append(all, scripted.FileStep{Fail: failOf(t.code, t.failure)})
 	case open && len(t.open) == 0 && (t.state == runtime.StateCancelled || t.state == ""):
 		n := 0
-		all = append(all, storyReply{Deltas: []string{"..."}, HangAfter: &n})
+		all = append(all, scripted.FileStep{Deltas: []string{"..."}, HangAfter: &n})
 	}
 	for i := range all {
 		r := &all[i]
 		r.When = firstLine(t.input)
 		if r.Fail == nil && r.HangAfter == nil {
-			r.Pace = max(time.Millisecond, min(storyPace, mostTime/time.Duration(len(r.Text)/8+1))).String()
+			pace := max(time.Millisecond, min(storyPace, mostTime/time.Duration(len(r.Text)/8+1)))
+			r.Pace = scripted.Duration(pace.String())
 		}
 	}
 	return all
