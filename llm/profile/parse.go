@@ -182,8 +182,9 @@ func (s Set) check() (errs []error) {
 			all = append(all, m.rules)
 		}
 		for _, r := range all {
-			for key, message := range r.check() {
-				bad(name, key, message)
+			wrong := r.check()
+			for _, key := range slices.Sorted(maps.Keys(wrong)) {
+				bad(name, key, wrong[key])
 			}
 		}
 	}
@@ -200,12 +201,13 @@ func (r rules) check() map[string]string {
 	oneOf(bad, "auth", r.Auth, AuthBearer, AuthAPIKey)
 	oneOf(bad, "text_calls", r.TextCalls, TextCallsTell, TextCallsParse)
 	oneOf(bad, "protocol", r.Protocol, ProtocolNative, ProtocolJSON, ProtocolReAct)
-	for key := range r.Body {
+	for _, key := range slices.Sorted(maps.Keys(r.Body)) {
 		if slices.Contains(reserved, key) || !fields.MatchString(key) {
 			bad["body"] = fmt.Sprintf("%q cannot be set here", key)
 		}
 	}
-	for name, value := range r.Headers {
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		value := r.Headers[name]
 		if slices.Contains(ownHeaders, strings.ToLower(name)) || !fields.MatchString(name) {
 			bad["headers"] = fmt.Sprintf("%q cannot be set here", name)
 		}
