@@ -161,7 +161,11 @@ func (p *folding) faint(text string) bool {
 
 // The question of a fold, answered each way.
 func TestFoldAsks(t *testing.T) {
-	for _, size := range [][2]int{{200, 50}, {120, 36}, {80, 24}} {
+	sizes := [][2]int{{200, 50}, {120, 36}, {80, 24}}
+	if testing.Short() {
+		sizes = sizes[2:]
+	}
+	for _, size := range sizes {
 		p := newFolding(t, filepath.Join(t.TempDir(), "sessions.db"), start, size[0], size[1], runtime.FoldAsk, false)
 		p.ask(firstWords)
 		p.ask(secondWords)
