@@ -34,6 +34,7 @@ type Memory struct {
 	path string
 	now  func() time.Time
 
+	disk    sync.Mutex // for who reads and writes the file; mu is not held then
 	mu      sync.Mutex
 	all     map[string]map[string]learnedEntry // by endpoint, then by model; "" holds for all models
 	windows map[string]windows
@@ -155,22 +156,32 @@ func (m *Memory) learn(endpoint, model string, l lesson) {
 	if l.endpoint {
 		model = ""
 	}
+	m.keep(func() {
+		h := m.all[endpoint][model].habits.with(l.habits)
+		if len(h.Dropped) > maxDropped {
+			h.Dropped = h.Dropped[:maxDropped]
+		}
+		m.put(endpoint, model, learnedEntry{habits: h, At: m.now().UTC().Truncate(time.Second)})
+	})
+}
+
+// keep changes what is known, with what other processes learned meanwhile, and writes the file, unless it is none of ours.
+func (m *Memory) keep(change func()) {
+	m.disk.Lock()
+	defer m.disk.Unlock()
+	others, lists, unreadable := m.read()
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	unreadable := m.merge()
-	h := m.all[endpoint][model].habits.with(l.habits)
-	if len(h.Dropped) > maxDropped {
-		h.Dropped = h.Dropped[:maxDropped]
-	}
-	m.put(endpoint, model, learnedEntry{habits: h, At: m.now().UTC().Truncate(time.Second)})
-	if m.path != "" && unreadable == nil {
-		_ = m.write() // see above
+	m.merge(others, lists)
+	change()
+	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all, Listed: m.windows}, "", " ")
+	m.mu.Unlock()
+	if m.path != "" && unreadable == nil && err == nil {
+		_ = m.write(append(b, '\n')) // without a file it holds as long as the program runs
 	}
 }
 
-// merge takes in what other processes learned meanwhile. It tells of a file that is none of ours.
-func (m *Memory) merge() error {
-	others, lists, err := m.read()
+// merge takes in what other processes learned.
+func (m *Memory) merge(others map[string]map[string]learnedEntry, lists map[string]windows) {
 	for endpoint, models := range others {
 		for name, theirs := range models {
 			if mine, ok := m.all[endpoint][name]; !ok || theirs.At.After(mine.At) {
@@ -183,7 +194,6 @@ func (m *Memory) merge() error {
 			m.list(endpoint, theirs)
 		}
 	}
-	return err
 }
 
 // put notes an entry, forgetting the oldest when there are too many.
@@ -269,16 +279,12 @@ func (m *Memory) read() (learned map[string]map[string]learnedEntry, lists map[s
 }
 
 // write replaces the file as a whole, readable by its owner alone.
-func (m *Memory) write() error {
-	b, err := json.MarshalIndent(memoryFile{Version: 1, Endpoints: m.all, Listed: m.windows}, "", " ")
-	if err != nil {
-		return fmt.Errorf("encode the memory of endpoints: %w", err)
-	}
+func (m *Memory) write(b []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(m.path), filepath.Base(m.path)+".*")
 	if err != nil {
 		return fmt.Errorf("write the memory of endpoints: %w", err)
 	}
-	_, err = tmp.Write(append(b, '\n'))
+	_, err = tmp.Write(b)
 	if err = errors.Join(err, tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), m.path)
 	}

@@ -43,16 +43,13 @@ func (m *Memory) Sized(baseURL string, models []llm.ModelInfo) {
 	}
 	where := endpointOf(base)
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	before := m.windows[where]
 	m.list(where, list)
+	m.mu.Unlock()
 	if maps.Equal(before.Models, list.Models) && (len(list.Models) == 0 || list.At.Sub(before.At) < sameList) || m.path == "" {
 		return
 	}
-	if m.merge() == nil {
-		m.list(where, list) // whatever others have read before
-		_ = m.write()       // without a file it holds as long as the program runs
-	}
+	m.keep(func() { m.list(where, list) }) // whatever others have read before
 }
 
 // size notes one window, within bounds.
