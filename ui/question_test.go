@@ -351,7 +351,7 @@ func TestStepsInARow(t *testing.T) {
 	// Two calls that are held at once are stepped over in a row too.
 	d = newDriver(t, 100, 30)
 	d.enter("go")
-	id, p = d.id(), d.m.page()
+	id = d.id()
 	held := trace.ApprovalData{ID: "c1", Tool: "look", Arguments: json.RawMessage(`{}`), Cause: causeBreak}
 	second := held
 	second.ID = "c2"
@@ -364,7 +364,7 @@ func TestStepsInARow(t *testing.T) {
 	// After anything else the key is one that was on its way.
 	d = newDriver(t, 100, 30)
 	d.enter("go")
-	id, p = d.id(), d.m.page()
+	id = d.id()
 	stop(1)
 	d.pass(calmAfter)
 	d.press("tab", "s")
