@@ -142,6 +142,17 @@ func at(s string, n int) (byteAt, char int) {
 	return byteAt, char
 }
 
+// charAt is the byte at which the character number n begins, or the end.
+func charAt(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
 func readCharacters(handle, content string, in artifactIn) (tools.Output, error) {
 	out := artifactOut{Handle: handle, Characters: utf8.RuneCountInString(content), Lines: lineCount(content), Unit: "characters"}
 	if in.Offset >= out.Characters && in.Offset > 0 {
@@ -230,7 +241,7 @@ func searchArtifact(handle, content string, in artifactIn) (tools.Output, error)
 		return tools.Output{}, &tools.Error{Code: tools.CodeInvalidArgument, Field: "search", Message: "this text cannot be searched for"}
 	}
 	out := artifactHits{Handle: handle, Characters: utf8.RuneCountInString(content), Lines: lineCount(content), Hits: []artifactHit{}}
-	start, _ := at(content, in.Offset)
+	start := charAt(content, in.Offset) // within a cluster too: what goes on behind a hit must not find it again
 	all := re.FindAllStringIndex(content[start:], maxFound)
 	out.Found, out.AtLeast = len(all), len(all) == maxFound
 	most := mostHits

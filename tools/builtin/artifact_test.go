@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -168,6 +169,26 @@ func TestSearchArtifact(t *testing.T) {
 	many := shelf{"s": {"a-1": strings.Repeat("a", 5000)}}
 	if got, e := readArtifact[artifactHits](t, many, "s", artifactIn{Handle: "a-1", Search: "a"}); e != nil || got.Found != maxFound || !got.AtLeast {
 		t.Errorf("%+v, %v", got, e)
+	}
+}
+
+// A search goes on behind a hit also where a hit and what follows it are one character to a reader.
+func TestSearchGoesOn(t *testing.T) {
+	s := shelf{"s": {"a-1": strings.Repeat("e\u0301x", 3)}}
+	var at []int
+	for next := 0; len(at) < 5; {
+		got, e := readArtifact[artifactHits](t, s, "s", artifactIn{Handle: "a-1", Search: "e", Offset: next, Limit: 1})
+		if e != nil || len(got.Hits) != 1 {
+			t.Fatalf("%+v, %v", got, e)
+		}
+		at = append(at, got.Hits[0].Offset)
+		if got.Next == nil {
+			break
+		}
+		next = *got.Next
+	}
+	if !slices.Equal(at, []int{0, 3, 6}) {
+		t.Errorf("hits at %v", at)
 	}
 }
 
