@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"image/gif"
 	"io"
@@ -253,6 +254,9 @@ func TestDemosOfDifficultSessionsB191(t *testing.T) {
 		command(append([]string{"run", "--session", session, flag, call}, more...)...)
 	}
 	t.Chdir(t.TempDir())
+	if err := errors.Join(os.Mkdir("docs", 0o700), os.WriteFile("docs/a.md", []byte("x"), 0o600), os.WriteFile("old.txt", []byte("one\r\ntwo\r\nthree\r\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for i, c := range []struct {
 		name    string
 		replies []llmtest.Reply
@@ -281,6 +285,10 @@ func TestDemosOfDifficultSessionsB191(t *testing.T) {
 			[]string{"/help", "?what", "third"}},
 		{"allowed", []llmtest.Reply{llmtest.Ask(write), llmtest.Answer("written")}, nil, func() { asked("allowed", "--approve") }, []string{"a.txt", "written"}},
 		{"denied", []llmtest.Reply{llmtest.Ask(write), llmtest.Answer("well then")}, nil, func() { asked("denied", "--deny", "--reason", "不要 now") }, []string{"denied: 不要 now", "well then"}},
+		{"with files", []llmtest.Reply{
+			llmtest.Ask(llm.ToolCall{ID: "l", Name: "list_dir", Arguments: `{"path":"docs"}`}, llm.ToolCall{ID: "r", Name: "read_file", Arguments: `{"path":"old.txt"}`}),
+			llmtest.Ask(llm.ToolCall{ID: "w", Name: "write_file", Arguments: `{"path":"old.txt","content":"one\n2\nthree\n"}`}), llmtest.Answer("written")},
+			nil, func() { asked("with-files", "--approve") }, []string{"1 entry", "1-3 of 3   17 B", "+1 -1", "written"}},
 		{"waiting", []llmtest.Reply{llmtest.Ask(write)}, []string{"write it"}, nil, []string{"APPROVE", "a.txt"}},
 		{"given up", []llmtest.Reply{llmtest.Ask(write), llmtest.Answer("else")}, []string{"write it", "something else"}, nil, []string{"not run", "else"}},
 		{"secret", []llmtest.Reply{llmtest.Answer("you said " + key + ".")}, []string{"my key is " + key + " and that is that"}, nil, []string{"you said ****"}},

@@ -20,8 +20,9 @@ func (c *command) demoFrom(o *options) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "from ID", Short: c.T("Make a demo script of a session"), Args: oneID,
-		Long: c.T("Make a demo script of a session: its inputs are typed, its model's replies are scripted, its answers expected; the tools run again.\n" +
-			"It is a bug report that plays itself, and a regression test when it is kept. The keys that are configured are masked. Look at it before you share it: it holds what was said."),
+		Long: c.T("Make a demo script of a session: its inputs are typed, its model's replies are scripted, its answers expected; the tools run again,\n" +
+			"on the files that the session read, as far as it read them. It is a bug report that plays itself, and a regression test when it is kept.\n" +
+			"The keys that are configured are masked. Look at it before you share it: it holds what was said and read."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.makeDemo(cmd.Context(), o, args[0], output)
 		},
@@ -73,6 +74,6 @@ func (c *command) makeDemo(ctx context.Context, o *options, id, output string) (
 		}
 		return fmt.Errorf("write the demo script %s: %w", output, err)
 	}
-	c.err.line("%s", c.T("vitrine: wrote %s; look at it before you share it: it holds what was said", output))
+	c.err.line("%s", c.T("vitrine: wrote %s; look at it before you share it: it holds what was said and read", output))
 	return nil
 }

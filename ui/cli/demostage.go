@@ -48,6 +48,9 @@ func (c *command) demoStage(o *options, script demo.Script, dir string) (*demoSt
 	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the demo's folder: %w", err)
 	}
+	if err := script.WriteFiles(s.folder); err != nil {
+		return nil, err
+	}
 	switch script.Model {
 	case demo.ModelScripted:
 		s.model = scripted.New(nil, script.Replies...)

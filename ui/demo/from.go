@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"vitrine/llm"
+	"vitrine/llm/attach"
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/trace"
@@ -29,6 +30,7 @@ type Story struct {
 	// unknown is set when it is not known what was asked before some calls.
 	unknown bool
 	user    *storyTurn // of the last input, while the messages are told
+	files   storyFiles
 }
 
 // storyTurn is what is known of one turn.
@@ -72,13 +74,14 @@ func NewStory(title string, hide func(string) string) *Story {
 	if hide == nil {
 		hide = func(s string) string { return s }
 	}
-	return &Story{title: hide(title), hide: hide, byRun: map[string]*storyTurn{}, tools: map[string]*storyTool{}, todos: map[string]string{}}
+	return &Story{title: hide(title), hide: hide, byRun: map[string]*storyTurn{}, tools: map[string]*storyTool{}, todos: map[string]string{},
+		files: storyFiles{all: map[string]*oldFile{}, args: map[string]json.RawMessage{}}}
 }
 
 // Event takes one of the session's stored events.
 func (s *Story) Event(e trace.Event) {
 	if d, ok := e.Data.(trace.RunStartData); ok {
-		s.begin(e.RunID, &storyTurn{at: d.N, input: s.hide(d.Input)})
+		s.begin(e.RunID, &storyTurn{at: d.N, input: s.hide(attach.Text(d.Input))})
 		if d.Caps != nil {
 			s.caps.Steps, s.caps.Calls = max(s.caps.Steps, d.Caps.Steps), max(s.caps.Calls, d.Caps.Calls)
 		}
@@ -218,10 +221,11 @@ func (s *Story) approval(t *storyTurn, d trace.ApprovalData) {
 
 // Message takes one of the session's stored messages.
 func (s *Story) Message(m runtime.MessageRow) {
+	s.files.message(m)
 	t := s.byRun[m.RunID]
 	switch {
 	case m.Kind == llm.KindUser && t == nil: // of a session that this one was branched off
-		t = &storyTurn{at: m.N, input: s.hide(m.Content), state: runtime.StateSucceeded, before: true}
+		t = &storyTurn{at: m.N, input: s.hide(attach.Text(m.Content)), state: runtime.StateSucceeded, before: true}
 		s.begin(m.RunID, t)
 		s.user = t
 		return

@@ -176,7 +176,7 @@ func TestStoryKeepsTexts(t *testing.T) {
 		if typed == "" {
 			typed, _ = f.Step[0]["paste"].(string)
 		}
-		if r := f.Reply[0]; r.Text != reply || r.Calls[0].Args != args || strings.TrimPrefix(typed, " ") != strings.TrimPrefix(input, " ") {
+		if r := f.Reply[0]; r.Text != reply || r.Calls[0].Args != args || strings.Trim(typed, " ") != strings.Trim(input, " ") {
 			t.Fatalf("%q %q %q became %q %q %q\n%s", input, reply, args, typed, r.Text, r.Calls[0].Args, text)
 		}
 		if _, err := ParseScript("t", text); err != nil {

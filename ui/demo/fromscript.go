@@ -15,6 +15,7 @@ import (
 	"vitrine/llm/scripted"
 	"vitrine/runtime"
 	"vitrine/tools"
+	"vitrine/ui/mention"
 )
 
 // storyReply is a reply with what is known of it beside.
@@ -28,6 +29,7 @@ type storyFile struct {
 	About  string              `toml:"about"`
 	Size   string              `toml:"size"`
 	Config map[string]string   `toml:"config"`
+	Files  map[string]string   `toml:"files,omitempty"`
 	Reply  []scripted.FileStep `toml:"reply"`
 	Step   []map[string]any    `toml:"step"`
 }
@@ -57,7 +59,7 @@ func (s *Story) Script() ([]byte, error) {
 	slices.SortStableFunc(s.turns, func(a, b *storyTurn) int { return cmp.Compare(a.at, b.at) })
 	f := &storyFile{
 		Title: s.title, About: "made of a stored session: its replies are scripted, its tools run again", Size: "120x36",
-		Config: s.config(),
+		Config: s.config(), Files: s.files.table(s.hide),
 	}
 	for i, t := range s.turns {
 		f.turn(t, i+1, i+1 == len(s.turns))
@@ -117,6 +119,8 @@ func (f *storyFile) turn(t *storyTurn, n int, last bool) {
 	case strings.ContainsAny(input, "\n\t") || strings.HasPrefix(input, "?") || len(input) > longInput:
 		f.step("paste", input)
 		f.step("key", "enter")
+	case namesAtEnd(input): // with a blank behind it Enter takes no file that is offered
+		f.step("enter", input+" ")
 	default:
 		f.step("enter", input)
 	}
@@ -148,6 +152,12 @@ func (f *storyFile) turn(t *storyTurn, n int, last bool) {
 		expect["answer"] = line
 	}
 	f.step("expect", expect)
+}
+
+// namesAtEnd says that a text ends in what names a file.
+func namesAtEnd(text string) bool {
+	_, ok := mention.At(text, len(text))
+	return ok
 }
 
 // word answers a question.

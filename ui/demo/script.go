@@ -40,7 +40,9 @@ type Script struct {
 	// Config holds settings by the names of their variables, such as AGENT_MAX_CTX_TOKENS.
 	Config map[string]string
 	// Slow is how much longer tools take than they do, so that there is something to see.
-	Slow  map[string]time.Duration
+	Slow map[string]time.Duration
+	// Files are the texts of the files that lie in the demo's folder, by their paths in it, with slashes; a name that ends in one is a folder.
+	Files map[string]string
 	Steps []Step
 	// Captions says that a row at the bottom is kept for them.
 	Captions bool
@@ -115,6 +117,7 @@ type fileScript struct {
 	Model    string              `toml:"model"`
 	Config   map[string]string   `toml:"config"`
 	Slow     map[string]duration `toml:"slow"`
+	Files    map[string]string   `toml:"files"`
 	Reply    []scripted.FileStep `toml:"reply"`
 	Step     []fileStep          `toml:"step"`
 	Captions *bool               `toml:"captions"`
@@ -190,7 +193,7 @@ func ParseScript(name string, data []byte) (Script, error) {
 	fail := func(line, column int, err error) (Script, error) {
 		return Script{}, &scripted.ParseError{File: name, Line: line, Column: column, Message: err.Error()}
 	}
-	s := Script{File: name, source: data, Title: f.Title, About: f.About, Width: defaultWidth, Height: defaultHeight, Model: f.Model, Config: f.Config}
+	s := Script{File: name, source: data, Title: f.Title, About: f.About, Width: defaultWidth, Height: defaultHeight, Model: f.Model, Config: f.Config, Files: f.Files}
 	for _, tool := range slices.Sorted(maps.Keys(f.Slow)) {
 		long, err := f.Slow[tool].long()
 		if err != nil {
@@ -215,6 +218,10 @@ func ParseScript(name string, data []byte) (Script, error) {
 	}
 	if name, err := s.settings(); err != nil {
 		line, column := scripted.Position(data, -1, "config", name)
+		return fail(line, column, err)
+	}
+	if name, err := s.checkFiles(); err != nil {
+		line, column := scripted.Position(data, -1, "files", name)
 		return fail(line, column, err)
 	}
 	for i, r := range f.Reply {

@@ -62,11 +62,13 @@ func TestLiteralsGoThroughTheTables(t *testing.T) {
 
 // data are literals that are no texts, each with the reason.
 var data = map[string]string{
-	" Enter":                   "a key",
-	"models coming":            "the id of an item",
-	"models failed":            "the id of an item",
-	"unfinished runs":          "the id of a notice",
-	"%s panic in %s: %v\n%s\n": "goes into the log",
+	"no line end after the last line": "what read_file tells the model",
+	"byte order mark":                 "what read_file tells the model",
+	" Enter":                          "a key",
+	"models coming":                   "the id of an item",
+	"models failed":                   "the id of an item",
+	"unfinished runs":                 "the id of a notice",
+	"%s panic in %s: %v\n%s\n":        "goes into the log",
 	"made of a stored session: its replies are scripted, its tools run again": "goes into a script",
 	"%s %s; the screen shows:\n%s":                                            "for tests",
 	"; the screen shows:\n":                                                   "for tests: cli.DemoError leaves the screen out",
