@@ -631,7 +631,7 @@ func TestConnect(t *testing.T) {
 		"behind proxy": {Config{BaseURL: away, Transport: via(says("HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n"))}, llm.ErrConnect, true, "the proxy answered HTTP 503"},
 		"refused":      {Config{BaseURL: refused.URL}, llm.ErrConnect, true, "connection refused"},
 		"odd dial":     {Config{Transport: fails(&net.OpError{Op: "dial", Err: errors.New("no route\x1b[31m")})}, llm.ErrConnect, true, "no route"},
-		"reset":        {Config{Transport: fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{}, Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("read", syscall.ECONNRESET)}})}, llm.ErrConnect, true, "connect: the server broke the connection off without an answer: connection reset by peer"},
+		"reset":        {Config{Transport: fails(&net.OpError{Op: "readfrom", Net: "tcp", Err: &net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{}, Err: os.NewSyscallError("read", syscall.ECONNRESET)}})}, llm.ErrConnect, true, "connect: the server broke the connection off without an answer: connection reset by peer"},
 		"closed":       {Config{BaseURL: closing.URL}, llm.ErrConnect, true, "the server closed the connection without an answer"},
 		"certificate":  {Config{BaseURL: secure.URL}, llm.ErrConnect, false, "nobody that this system trusts signed the server's certificate; its certificate has to be one"},
 		"not secure":   {Config{BaseURL: strings.Replace(closing.URL, "http:", "https:", 1)}, llm.ErrConnect, false, "speaks http, not https; the base URL may have to begin with http://"},
@@ -665,8 +665,13 @@ func TestPlainNetworkErrors(t *testing.T) {
 	if got := x.fail(err).(*llm.Error).Message; got != "the connection broke within the reply: connection reset by peer" {
 		t.Error(got)
 	}
-	if got := plain(&net.OpError{Op: "read"}) + plain(io.ErrUnexpectedEOF); got != "readunexpected EOF" {
-		t.Error(got)
+	for in, want := range map[string]string{
+		"readfrom tcp 1.2.3.4:5->[::1]:80: write tcp 1.2.3.4:5->[::1]:80: write: broken pipe": "broken pipe",
+		"proxyconnect tcp: dial tcp 127.0.0.1:1: connect: connection refused":                 "connection refused", "unexpected EOF": "unexpected EOF",
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("%q is %q", in, got)
+		}
 	}
 }
 

@@ -290,7 +290,7 @@ func (x *exchange) fail(err error) error {
 		x.sign(e)
 		return e
 	case errors.As(err, &read):
-		return &llm.Error{Kind: llm.ErrCut, Host: host, Message: x.client.clean("the connection broke within the reply: " + plain(read.err)),
+		return &llm.Error{Kind: llm.ErrCut, Host: host, Message: x.client.clean("the connection broke within the reply: " + plain(read.err.Error())),
 			Retryable: true, Err: read.err}
 	}
 	return x.client.connectError(err)

@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -88,17 +88,13 @@ func newTransport(connect time.Duration) *http.Transport {
 			if r.StatusCode == http.StatusOK {
 				return nil
 			}
-			return &proxyError{r.StatusCode}
+			return fmt.Errorf("the proxy answered HTTP %d: %s", r.StatusCode, strings.ToLower(http.StatusText(r.StatusCode)))
 		},
 	}
 }
 
-// proxyError is the refusal of a proxy to connect to the server.
-type proxyError struct{ status int }
-
-func (e *proxyError) Error() string {
-	return fmt.Sprintf("the proxy answered HTTP %d: %s", e.status, strings.ToLower(http.StatusText(e.status)))
-}
+// proxyAnswered begins what is told of a proxy that refuses to connect to the server.
+const proxyAnswered = "the proxy answered HTTP "
 
 // What can be changed where there is no connection.
 const (
@@ -245,59 +241,43 @@ func (c *Client) connectError(err error) *llm.Error {
 	var dns *net.DNSError
 	var timeout net.Error
 	var op *net.OpError
-	var proxy *proxyError
-	var unknown x509.UnknownAuthorityError
+	text := err.Error() // of what a recording plays there is no more
 	switch {
-	case errors.As(err, &proxy):
-		e.Message, e.Hint, e.Retryable = proxy.Error(), hintProxy, proxy.status >= http.StatusInternalServerError
-	case errors.As(err, &op) && op.Op == "proxyconnect":
-		e.Message, e.Hint = "the proxy was not reached: "+c.clean(reason(deepest(op))), hintProxy
+	case strings.HasPrefix(text, proxyAnswered):
+		e.Hint, e.Retryable = hintProxy, strings.HasPrefix(text, proxyAnswered+"5")
+	case strings.HasPrefix(text, "proxyconnect "):
+		e.Message, e.Hint = "the proxy was not reached: "+c.clean(plain(text)), hintProxy
 	case errors.As(err, &dns):
 		e.Message = "the host was not found"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e.Message = "no connection in time"
 	case errors.As(err, &op) && op.Op == "dial" && op.Err != nil:
 		e.Message = c.clean(reason(op.Err)) // the host stands before it anyway
-	case errors.As(err, &op):
-		e.Message = "the server broke the connection off without an answer: " + c.clean(reason(deepest(op)))
+	case addressed().MatchString(text):
+		e.Message = "the server broke the connection off without an answer: " + c.clean(plain(text))
 	case errors.Is(err, io.EOF):
 		e.Message = "the server closed the connection without an answer"
-	case errors.As(err, &unknown):
+	case strings.Contains(text, "certificate signed by unknown authority"):
 		e.Message, e.Hint, e.Retryable = "nobody that this system trusts signed the server's certificate", hintCert, false
-	case strings.Contains(err.Error(), "certificate"):
+	case strings.Contains(text, "certificate"):
 		e.Retryable = false
-	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+	case strings.Contains(text, "HTTP response to HTTPS client"):
 		e.Message, e.Hint, e.Retryable = "what answers there speaks http, not https", hintHTTP, false
-	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // an alert of TLS
+	case strings.Contains(text, `malformed HTTP response "\x15\x03`): // an alert of TLS
 		e.Message, e.Hint, e.Retryable = "what answers there speaks https, not http", hintHTTPS, false
-	case strings.Contains(err.Error(), "malformed HTTP"):
+	case strings.Contains(text, "malformed HTTP"):
 		e.Message, e.Retryable = "what answers there is no web server", false
 	}
 	return e
 }
 
-// plain is an error of the network without the addresses, of which one is told anyway and the other says nothing.
-func plain(err error) string {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return reason(deepest(op))
-	}
-	return err.Error()
-}
+// addressed is how errors of the network begin.
+var addressed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:(?:read|write|readfrom|dial|proxyconnect) tcp[46]?(?: \S+)?: )+(?:(?:read|write|connect): )?`)
+})
 
-// deepest is the innermost of the errors of the network.
-func deepest(op *net.OpError) error {
-	for {
-		inner, ok := op.Err.(*net.OpError)
-		switch {
-		case op.Err == nil:
-			return errors.New(op.Op)
-		case !ok:
-			return op.Err
-		}
-		op = inner
-	}
-}
+// plain is an error of the network without the addresses, of which one is told anyway and the other says nothing.
+func plain(text string) string { return addressed().ReplaceAllString(text, "") }
 
 // reason is what the system says to a call that failed, without the name of the call.
 func reason(err error) string {

@@ -106,7 +106,7 @@ const (
 // Header fields that are kept; everything else may hold a secret or says nothing.
 var (
 	requestFields  = []string{"Accept", "Content-Type", "User-Agent"}
-	responseFields = []string{"Content-Type", "Date", "Location", "Retry-After", "Retry-After-Ms", "Server"}
+	responseFields = []string{"Content-Type", "Date", "Location", "Ratelimit-Remaining", "Ratelimit-Reset", "Retry-After", "Retry-After-Ms", "Server"}
 )
 
 // Recorder writes what passes through it. It is safe for concurrent use.

@@ -114,6 +114,8 @@ func TestReplayIsTheSame(t *testing.T) {
 		"error":       llmtest.Stream(llmtest.Text("half"), llmtest.Event(`{"error":{"message":"overloaded","code":503}}`)),
 		"429":         llmtest.Refuse(429, "").RetryAfter("7"),
 		"429 by date": llmtest.Refuse(429, "").RetryAfter("Mon, 02 Jan 2034 15:04:05 GMT").Header("Date", "Mon, 02 Jan 2034 15:04:00 GMT"),
+		"429, limits": llmtest.Refuse(429, "").Header("X-RateLimit-Remaining-Tokens", "0").Header("X-RateLimit-Reset-Tokens", "7s"),
+		"429, draft":  llmtest.Refuse(429, "").Header("RateLimit-Remaining", "0").Header("RateLimit-Reset", "7"),
 		"500 page":    llmtest.Page(502, "text/html", "<html><h1>Bad Gateway</h1></html>"),
 		"no stream":   llmtest.Page(200, "application/json", `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`),
 		"redirect":    llmtest.Page(302, "text/plain", "moved").Header("Location", "https://elsewhere.test/v1"),
@@ -148,24 +150,40 @@ func regexpHost(s string) string {
 	return ""
 }
 
-// TestReplayOfNoAnswer: a server that is not there is not there in the replay either.
+// TestReplayOfNoAnswer: a server that is not there is not there in the replay either, and one that cannot be spoken to is told of in the same
+// words.
 func TestReplayOfNoAnswer(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "t.jsonl")
-	r, err := Create(path, realClock(), Secrets{})
-	if err != nil {
-		t.Fatal(err)
+	fails := func(text string) func(http.RoundTripper) http.RoundTripper {
+		return func(http.RoundTripper) http.RoundTripper { return failing(text) }
 	}
-	req := saying("x")
-	c := openai.New(openai.Config{BaseURL: "http://127.0.0.1:1/v1", Wrap: r.Over})
-	want := ask(t.Context(), t, c, req)
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := replayed(t, path, 0, req)
-	if d := cmp.Diff(want, got[0]); d != "" || want.Kind != llm.ErrConnect {
-		t.Errorf("-recorded +replayed:\n%s", d)
+	for name, inner := range map[string]func(http.RoundTripper) http.RoundTripper{
+		"refused": func(rt http.RoundTripper) http.RoundTripper { return rt },
+		"proxy":   fails("the proxy answered HTTP 407: proxy authentication required"), "no proxy": fails("proxyconnect tcp: dial tcp 1.2.3.4:5: connect: connection refused"),
+		"reset": fails("read tcp 1.2.3.4:5->1.2.3.4:6: read: connection reset by peer"), "signed": fails("tls: failed to verify certificate: x509: certificate signed by unknown authority"),
+		"https": fails("http: server gave HTTP response to HTTPS client"), "no web": fails(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH"`),
+	} {
+		path := filepath.Join(t.TempDir(), "t.jsonl")
+		r, err := Create(path, realClock(), Secrets{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := saying("x")
+		c := openai.New(openai.Config{BaseURL: "http://127.0.0.1:1/v1", Wrap: func(rt http.RoundTripper) http.RoundTripper { return r.Over(inner(rt)) }})
+		want := ask(t.Context(), t, c, req)
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := replayed(t, path, 0, req)
+		if d := cmp.Diff(want, got[0]); d != "" || want.Kind != llm.ErrConnect || strings.Contains(want.Err, "1.2.3.4") {
+			t.Errorf("%s: %s\n-recorded +replayed:\n%s", name, want.Err, d)
+		}
 	}
 }
+
+// failing is a transport that never gets an answer.
+type failing string
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New(string(f)) }
 
 // TestLeftStreamHolds: where the program left, the replay waits until it leaves again.
 func TestLeftStreamHolds(t *testing.T) {
