@@ -155,6 +155,9 @@ type Done struct {
 	Notes []Note
 }
 
+// NoteToolText is the code of a note on a call that was left in the text of a reply.
+const NoteToolText = "tool_text"
+
 // Note is something that a server did and that went well all the same. Its texts are clean, one line each.
 type Note struct {
 	// Code is one word for programs.

@@ -143,6 +143,7 @@ func (d *decoder) begin() {
 		d.tags.opens = jsonOpens
 	}
 	d.leaks.parse = d.dialect.TextCalls == profile.TextCallsParse && len(d.request.Tools) > 0
+	d.leaks.bare = len(d.request.Tools) > 0 && d.request.Schema == nil
 }
 
 func (d *decoder) out(c llm.Chunk) error {

@@ -12,7 +12,6 @@ import (
 // The codes of notes; a profile has a hint for each.
 const (
 	noteRefused   = "refused"    // the server refused a field of the request
-	noteToolText  = "tool_text"  // it left a call in the text
 	noteThinkText = "think_text" // it left reasoning in the text
 	noteBuffered  = "buffered"   // something between collects the stream
 	noteTruncated = "truncated"  // the arguments of a call end in the middle, though the server says otherwise
@@ -111,7 +110,11 @@ func (d *decoder) notes(calls []llm.ToolCall) (out []llm.Note) {
 		if d.leaks.parse && len(calls) > 0 {
 			message = "the server returned a tool call as text; it was read out of it"
 		}
-		out = append(out, d.dialect.note(noteToolText, message, "the text holds "+found+", which the server should have taken out"))
+		n := d.dialect.note(llm.NoteToolText, message, "the text holds "+found+", which the server should have taken out")
+		if d.leaks.parse { // that is done already
+			n.Todo, _, _ = strings.Cut(n.Todo, ", or set text_calls")
+		}
+		out = append(out, n)
 	}
 	if d.tags.split || d.tags.stray || d.tags.told {
 		n := d.dialect.note(noteThinkText, "the server returned reasoning as text", "the text holds "+thinkOpen+" or "+thinkClose)

@@ -367,6 +367,43 @@ func TestProvider21(t *testing.T) {
 	})
 }
 
+// B106: all forms of calls are told of, also JSON that is all of the reply, and what cannot be read is not said to be read by a setting that
+// is on already. Code that speaks of them is none.
+func TestLeaksInAllForms(t *testing.T) {
+	request := llm.Request{Tools: []llm.ToolSpec{{Name: "calculator"}}}
+	const args = `{"expression":"1"}`
+	for text, c := range map[string]struct{ leak, call bool }{
+		`{"name":"calculator","parameters":` + args + `}`: {true, true}, "\n{\"name\":\"calculator\",\"arguments\":" + args + "}\n": {true, true},
+		`<function=calculator><parameter=expression>1</parameter></function>`: {true, true}, "So: [TOOL_CALLS]calculator[ARGS]" + args: {true, true},
+		"<tool_call>calculator and so on": {true, false}, `{"name":"Ada","arguments":{}}`: {}, `{"a":1}`: {}, "Write `<tool_call>` so.": {},
+		"```json\n{\"name\":\"calculator\",\"arguments\":" + args + "}\n```": {}, "{" + strings.Repeat(" ", maxLeak) + "x": {},
+	} {
+		for _, parse := range []bool{false, true} {
+			for _, at := range []int{len(text), len(text) / 2, 1} {
+				how := generic(habits{})
+				how.Hints = map[string]string{"tool_text": "look, or set text_calls = x"}
+				if parse {
+					how.TextCalls = profile.TextCallsParse
+				}
+				reply, err := playIn(t, how, request, false, strings.NewReader(stream(llmtest.Text(text[:at]), llmtest.Text(text[at:]), llmtest.Finish("stop"))))
+				ran := len(reply.ToolCalls) == 1 && reply.ToolCalls[0].Arguments == args && reply.ToolCalls[0].Name == "calculator"
+				told := len(reply.Notes) == 1 && reply.Notes[0].Code == llm.NoteToolText
+				if err != nil || ran != (c.call && parse) || len(reply.ToolCalls) > 0 != ran || told != c.leak || !ran && reply.Text != text {
+					t.Errorf("%.60q at %d, parse %v: %v, ran %v, told %v, text %.60q", text, at, parse, err, reply.ToolCalls, reply.Notes, reply.Text)
+				}
+				if told && strings.Contains(reply.Notes[0].Todo, "text_calls") == parse {
+					t.Errorf("%.60q, parse %v: it says %q", text, parse, reply.Notes[0].Todo)
+				}
+			}
+		}
+	}
+	how := generic(habits{})
+	request.Schema = &llm.Schema{Name: "s"}
+	if reply, err := playIn(t, how, request, false, strings.NewReader(stream(llmtest.Text(`{"name":"calculator","arguments":{}}`), llmtest.Finish("stop")))); err != nil || len(reply.Notes) > 0 {
+		t.Errorf("a reply in the form that was asked for is told of: %v, %v", reply.Notes, err)
+	}
+}
+
 func TestProvider22(t *testing.T) {
 	with(t, "22-content-beside-calls", providerTest{}, func(k *talk) {
 		k.ask()

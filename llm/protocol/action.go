@@ -279,6 +279,9 @@ func (p *parser) endInput() {
 		text = strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "```"))
 	}
+	if inner := strings.Trim(text, "`"); !p.input.fence && text != "" && text[0] == '`' && (text[len(text)-1] == '`' || strings.HasPrefix(inner, "{")) {
+		text = strings.TrimSpace(inner) // code in a line
+	}
 	p.input = input{}
 	if slices.Contains(finalWords, lower(p.name)) && !p.tools.has(p.name) {
 		var unquoted string

@@ -7,30 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// field is what a key of a frame means.
-type field int
-
-const (
-	otherField field = iota
-	thoughtOf
-	actionOf
-	nameOf
-	argsOf
-	answerOf
-)
-
-// frameKeys are the keys of a frame, and what models write in their place.
-var frameKeys = map[string]field{
-	"thought": thoughtOf, "thoughts": thoughtOf, "action": actionOf, "tool_name": nameOf, "tool": nameOf, "tool_args": argsOf,
-	"tool_input": argsOf, "action_input": argsOf, "final_answer": answerOf,
-}
-
-// What the action of a frame may say beside the name of a tool.
-var (
-	callWords  = []string{"tool", "tool_call", "call_tool", "use_tool", "call", "function", "function_call", "call tool", "use tool", "tool call"}
-	finalWords = []string{"final", "final_answer", "final answer", "answer", "finish", "done", "respond", "response", "reply", "none", "null"}
-)
-
 // verdict is what is known of a frame after a byte.
 type verdict int
 
@@ -72,6 +48,7 @@ type frame struct {
 	place    place
 	keys     int
 	foreign  bool // it has keys that are none of ours
+	own      bool // its first key is of the form that models were trained on: then all are
 	key      []byte
 	field    field
 	quote    byte
@@ -170,30 +147,21 @@ func (f *frame) inKey(b byte) verdict {
 	if b != f.quote {
 		f.key = append(f.key, b)
 		switch {
-		case f.keys == 0 && !isKey(string(f.key), strings.HasPrefix):
+		case f.keys == 0 && !isKey(lower(string(f.key)), strings.HasPrefix):
 			return noFrame
 		case len(f.key) > maxName:
 			return broken
 		}
 		return open
 	}
-	if f.keys == 0 && !isKey(string(f.key), func(k, s string) bool { return k == s }) {
+	if f.keys == 0 && !isKey(lower(string(f.key)), func(k, s string) bool { return k == s }) {
 		return noFrame
 	}
 	f.keys++
-	f.field = frameKeys[string(f.key)]
+	f.field = f.means(lower(string(f.key)))
 	f.foreign = f.foreign || f.field == otherField
 	f.place = atColon
 	return open
-}
-
-func isKey(s string, is func(key, s string) bool) bool {
-	for k := range frameKeys {
-		if is(k, s) {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *frame) atValue(b byte) verdict {
@@ -436,6 +404,9 @@ const (
 func (f *frame) end(whole bool) outcome {
 	if !whole {
 		f.breakOff()
+	}
+	if f.own {
+		return f.endOwn(whole)
 	}
 	action := lower(strings.TrimSpace(f.action))
 	final := slices.Contains(finalWords, action)

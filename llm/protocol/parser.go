@@ -21,6 +21,7 @@ const (
 	answer              // behind Final Answer:, before its text
 	rest                // all that follows is the answer
 	over                // behind a call
+	marked              // behind a mark of the form that a model was trained on
 	ended               // behind an answer: nothing more is taken
 	stopped             // the reply is over, whatever still comes
 )
@@ -48,6 +49,8 @@ type parser struct {
 	inEsc              bool
 	line               []byte // of a fence
 	extra              int    // bytes behind an answer
+	marked             []byte // from a mark on
+	specs              []llm.ToolSpec
 
 	text, thought sink
 	thoughts      strings.Builder // all thought so far, bounded
@@ -57,7 +60,9 @@ type parser struct {
 	err           error
 }
 
-func newParser(tools []llm.ToolSpec) *parser { return &parser{tools: newToolbox(tools), bol: true} }
+func newParser(tools []llm.ToolSpec) *parser {
+	return &parser{tools: newToolbox(tools), specs: tools, bol: true}
+}
 
 // write takes the next piece of the reply.
 func (p *parser) write(s string) {
@@ -103,6 +108,8 @@ func (p *parser) step(b byte) {
 		p.afterName(b)
 	case inInput:
 		p.inInput(b)
+	case marked:
+		p.inMarked(b)
 	case answer:
 		p.beforeAnswer(b)
 	case rest:
@@ -173,6 +180,9 @@ func (p *parser) inProse(b byte) {
 		s := p.release()
 		p.enterFrame(s[:at])
 		return
+	case aMark:
+		p.marked, p.mode = p.release(), marked
+		return
 	}
 	s := p.release()
 	if p.mode == over {
@@ -220,6 +230,7 @@ const (
 	plain
 	aLabel
 	anObject
+	aMark
 )
 
 // look says what the bytes that are held back begin.
@@ -230,7 +241,11 @@ func (p *parser) look() (l label, at int, _ seen) {
 		if p.bol && l != noLabel {
 			return l, at, aLabel
 		}
-		if p.bol && more {
+		is, mark := readMark(s)
+		switch {
+		case is && len(p.calls) == 0:
+			return noLabel, 0, aMark
+		case p.bol && more, mark && len(p.calls) == 0:
 			return noLabel, 0, wait
 		}
 		if at, ok, more := readOpener(s); ok {
@@ -296,6 +311,10 @@ func (p *parser) enterFrame(pre []byte) {
 func (p *parser) addFrame(b byte) {
 	if !p.frame.answered {
 		p.taken++
+	}
+	if p.taken > maxFrame && p.frame.own { // it is long JSON, and no call
+		p.leaveObject()
+		return
 	}
 	if p.taken > maxFrame {
 		p.err = &llm.Error{Kind: llm.ErrTooLarge, Message: fmt.Sprintf("a call in the reply is longer than %d MiB", maxFrame>>20)}
@@ -456,6 +475,8 @@ func (p *parser) end() {
 		case inInput:
 			p.endInput()
 			continue
+		case marked:
+			p.endMarked()
 		case prose, answer:
 			p.sayAll(p.release())
 		}

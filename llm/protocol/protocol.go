@@ -6,7 +6,7 @@
 // Observation. New puts either before a client (client.go). The history is rewritten for it (history.go), so that a server
 // sees the roles system, user and assistant only, in turn. One parser reads both forms (parser.go, frame.go, label.go), since
 // models mix them: what is left of the form never reaches the reader, a thought becomes reasoning, the answer streams as it
-// comes, and what has neither form is an answer as it stands.
+// comes, and what has neither form is an answer as it stands. Calls in the form that a model was trained on are read as well (own.go).
 //
 // Nothing is asked again here and nothing is guessed: a call whose arguments are broken or whose tool does not exist is handed
 // on as it is, and the runtime answers it with an error that the model can act on. A reply that breaks off in the form before
@@ -113,6 +113,7 @@ const maxKeptThought = 2 << 10
 
 // done is the end of a reply with the calls that were in its text.
 func (p *parser) done(d llm.Done) *llm.Done {
+	d.Notes = p.notes(d.Notes)
 	if len(p.calls) > 0 {
 		d.ToolCalls = append(append([]llm.ToolCall(nil), d.ToolCalls...), p.calls...)
 		if d.Finish == llm.FinishStop || d.Finish == "" {

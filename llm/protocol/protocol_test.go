@@ -202,6 +202,21 @@ var jsonReplies = map[string]struct {
 	"both, final":        {`{"action":"final","tool_name":"calculator","tool_args":{},"final_answer":"x"}`, told{"x", "", nil}},
 	"both, call":         {`{"action":"tool","final_answer":"I will","tool_name":"calculator","tool_args":{"expression":"1"}}`, told{"I will", "", calls(`calculator {"expression":"1"}`)}},
 	"prose behind":       {"{\"final_answer\":\"66\"}\n\nHope this helps!", told{"66", "", nil}},
+	// Models fall back to the form that they were trained on.
+	"trained form":        {`{"name":"calculator","arguments":{"expression":"1+1"}}`, told{"", "", calls(`calculator {"expression":"1+1"}`)}},
+	"trained form 2":      {"I add.\n```json\n" + `{"type":"function","name":"calculator","parameters":{"expression":"1+1"}}` + "\n```", told{"I add.", "", calls(`calculator {"expression":"1+1"}`)}},
+	"trained form, cut":   {`{"name":"calculator","arguments":{"expression":"1+`, told{"", "", calls(`calculator {"expression":"1+`)}},
+	"their arguments":     {`{"thought":"add","action":"tool","tool_name":"calculator","arguments":{"expression":"1+1"}}`, told{"", "add", calls(`calculator {"expression":"1+1"}`)}},
+	"large keys":          {`{"Thought":"known","Action":"Final","Final_Answer":"66"}`, told{"66", "known", nil}},
+	"in marks":            {"I add.\n<tool_call>\n" + `{"name":"calculator","arguments":{"expression":"1+1"}}` + "\n</tool_call>\n<tool_response>\n3", told{"I add.", "", calls(`calculator {"expression":"1+1"}`)}},
+	"in marks, two":       {strings.Repeat(`[TOOL_CALLS]calculator[ARGS]{"expression":"1+1"}`, 2), told{"", "", calls(`calculator {"expression":"1+1"}`, `calculator {"expression":"1+1"}`)}},
+	"in tags":             {"<function=wait>\n<parameter=seconds>\n5\n</parameter>\n</function>", told{"", "", calls(`wait {"seconds":5}`)}},
+	"marks of no call":    {"<tool_call>\n{'name':'calculator'}\n</tool_call>\nYes.", told{"<tool_call>\n{'name':'calculator'}\n</tool_call>\nYes.", "", nil}},
+	"marks in a sentence": {"Write <tool_call> and wait.", told{"Write <tool_call> and wait.", "", nil}},
+	"json with a name":    {`{"name":"Ada","arguments":["for","against"]} and {"id":7,"type":"x"}`, told{`{"name":"Ada","arguments":["for","against"]} and {"id":7,"type":"x"}`, "", nil}},
+	"more than a call":    {`{"name":"calculator","arguments":{"expression":"1+1"},"price":3}`, told{`{"name":"calculator","arguments":{"expression":"1+1"},"price":3}`, "", nil}},
+	"name of a tool":      {`{"name":"calculator","price":3}`, told{`{"name":"calculator","price":3}`, "", nil}},
+	"list of things":      {"[{\"id\":1,\"name\":\"a\"},\n{\"id\":2}]", told{"[{\"id\":1,\"name\":\"a\"},\n{\"id\":2}]", "", nil}},
 	// What is no frame stays as it is.
 	"plain text":       {"The answer is 66.\n\n- a\n- b", told{"The answer is 66.\n\n- a\n- b", "", nil}},
 	"json answer":      {`{"name":"x","action":"tool","tool_name":"todo","tool_args":{}}`, told{`{"name":"x","action":"tool","tool_name":"todo","tool_args":{}}`, "", nil}},
@@ -228,6 +243,9 @@ var reactReplies = map[string]struct {
 	"own result only":   {"Thought: hm\nObservation: 3\nFinal Answer: 3", told{"", "hm", nil}},
 	"fence":             {"Action: calculator\nAction Input:\n```json\n{\n  \"expression\": \"1+1\"\n}\n```\nObservation: 2", told{"", "", calls("calculator {\n  \"expression\": \"1+1\"\n}")}},
 	"plain input":       {"Action: calculator\nAction Input: (17+5)*3\nObservation: 1", told{"", "", calls(`calculator {"expression":"(17+5)*3"}`)}},
+	"input as code":     {"Action: calculator\nAction Input: `{\"expression\":\"1+1\"}`\nObservation: 3", told{"", "", calls(`calculator {"expression":"1+1"}`)}},
+	"input as code 2":   {"Action: calculator\nAction Input: `1+1`", told{"", "", calls(`calculator {"expression":"1+1"}`)}},
+	"trained form":      {"Thought: x\n<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"1\"}}</tool_call>", told{"", "x", calls(`calculator {"expression":"1"}`)}},
 	"quoted input":      {"Action: calculator\nAction Input: \"1+1\"", told{"", "", calls(`calculator {"expression":"1+1"}`)}},
 	"plain for two":     {"Action: todo\nAction Input: buy milk", told{"", "", calls(`todo buy milk`)}},
 	"braces in text":    {"Action: search_mock\nAction Input: {\"query\":\"} {\\\" Observation: \"}\n", told{"", "", calls(`search_mock {"query":"} {\" Observation: "}`)}},
@@ -273,6 +291,27 @@ func TestReadsReplies(t *testing.T) {
 					t.Errorf("%s\n-want +got:\n%s", c.in, d)
 				}
 			})
+		}
+	}
+}
+
+// B106: a call in a form that could be read is none that a server left behind; of one that could not, what helps here is told.
+func TestNotesOfCallsInText(t *testing.T) {
+	note := llm.Note{Code: llm.NoteToolText, Message: "as text", Todo: "set text_calls"}
+	for text, want := range map[string]string{
+		`<tool_call>{"name":"calculator","arguments":{"expression":"1"}}</tool_call>`: "",
+		`<tool_call>{"name":"shell","arguments":{}}</tool_call>`:                      "--protocol (AGENT_PROTOCOL) takes another form; /model changes the model",
+	} {
+		inner := voids{{Text: text}, {Done: &llm.Done{Finish: llm.FinishStop, Notes: []llm.Note{note, {Code: "other", Todo: "x"}}}}}
+		r, err := llm.Collect(New(inner, JSON).Stream(t.Context(), llm.Request{Tools: tools(), Messages: []llm.Message{{Role: llm.RoleUser, Content: "1+1?"}}}))
+		told := ""
+		for _, n := range r.Notes {
+			if n.Code == llm.NoteToolText {
+				told = n.Todo
+			}
+		}
+		if err != nil || told != want || r.Notes[len(r.Notes)-1].Code != "other" {
+			t.Errorf("%s: %+v, %v", text, r.Notes, err)
 		}
 	}
 }

@@ -203,6 +203,7 @@ func toldRuntime3() map[string]string {
 		"it reasoned and then said nothing, twice in a row":                                                   "它只有思考而没有回答，连续两次",
 		"set LLM_MAX_TOKENS if the server allows more":                                                        "如果服务器允许更多，请设置 LLM_MAX_TOKENS",
 		"the server gave %q as the reason for the end":                                                        "服务器给出的结束原因是 %s",
+		"--protocol (AGENT_PROTOCOL) takes another form; /model changes the model":                            "--protocol（AGENT_PROTOCOL）换用另一种形式；/model 更换模型",
 		"check OPENAI_BASE_URL":                                                                                       "请检查 OPENAI_BASE_URL",
 		"the proxy refused the request":                                                                               "代理拒绝了请求",
 		"the server's filter cut the answer off":                                                                      "服务器的过滤器截断了回答",
