@@ -314,7 +314,7 @@ type Drafts interface {
 	// does not hold the session.
 	SaveDraft(ctx context.Context, sessionID string, d Draft) error
 	// KeepAside keeps what cannot be stored now so that it survives the end of the process, in place of what this process kept aside
-	// of the session before. It does not wait for the store.
+	// of the session before; without texts there is nothing any more. The session need not be there yet. It does not wait for the store.
 	KeepAside(ctx context.Context, sessionID string, a Aside) error
 }
 
@@ -372,6 +372,8 @@ type Aside struct {
 	At    time.Time `json:"at"`
 	// Whole says that what had been kept before, as a draft or aside, was known then: what is left of it is in Texts.
 	Whole bool `json:"whole"`
+	// Own says that this process kept it.
+	Own bool `json:"-"`
 }
 
 // Tabs is the open tabs of a user.

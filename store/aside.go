@@ -56,10 +56,12 @@ func (a *aside) alone(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// keep puts what was typed in a session into this process's file.
+// keep puts what was typed in a session into this process's file; no texts take it out.
 func (a *aside) keep(session string, texts runtime.Aside) error {
 	before, had := a.kept[session]
-	a.kept[session] = texts
+	if a.kept[session] = texts; len(texts.Texts) == 0 {
+		delete(a.kept, session)
+	}
 	err := writeAsides(a.own, a.kept)
 	if err != nil && had {
 		a.kept[session] = before
@@ -90,6 +92,7 @@ func (a *aside) forget(session string) {
 func (a *aside) left(session string, gone func(holder string) bool) []runtime.Aside {
 	var out []runtime.Aside
 	if texts, ok := a.kept[session]; ok {
+		texts.Own = true
 		out = append(out, texts)
 	}
 	a.found[session] = nil

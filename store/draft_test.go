@@ -227,7 +227,18 @@ func TestKeptAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []runtime.Aside{{Texts: []string{"one", clean("two 中文\n\x00\xff")}, At: at.Add(time.Second), Whole: true}}
+	want[0].Own = true
 	diff(t, want, r.draft(t, "s1").Aside) // its tab was closed, and is opened again
+	want[0].Own = false
+	if err := r.KeepAside(ctx, "s3", want[0]); err != nil { // which is not there yet
+		t.Fatal(err)
+	}
+	if got := r.draft(t, "s3").Aside; len(got) != 1 {
+		t.Errorf("of a session to come: %+v", got)
+	}
+	if err := r.KeepAside(ctx, "s3", runtime.Aside{}); err != nil || len(r.draft(t, "s3").Aside) > 0 {
+		t.Errorf("taken away: %v, %+v", err, r.draft(t, "s3").Aside)
+	}
 	if got := other.draft(t, "s1").Aside; len(got) > 0 {
 		t.Errorf("another process takes what a living one keeps: %+v", got)
 	}

@@ -61,7 +61,7 @@ func (e *env) saveTabs(t runtime.Tabs) tea.Cmd {
 // mostIDs bounds the search for a session id that nobody has.
 const mostIDs = 1000
 
-// newTab makes a session under an id that is free.
+// newTab makes a session under an id that is free, once that is known.
 func (e *env) newTab(open []string, replace string) tea.Cmd {
 	return func() tea.Msg {
 		rows, err := e.opts.Library.Sessions(e.ctx, e.opts.User)
@@ -72,19 +72,27 @@ func (e *env) newTab(open []string, replace string) tea.Cmd {
 		for _, r := range rows {
 			taken = append(taken, r.ID)
 		}
-		var id string
+		return newIDMsg{e.opts.NewSessionID(taken), replace, taken}
+	}
+}
+
+// makeTab makes the session, under another id when somebody else was faster.
+func (e *env) makeTab(msg newIDMsg) tea.Cmd {
+	return func() tea.Msg {
+		id, taken := msg.id, slices.Clone(msg.taken)
+		var err error
 		for range mostIDs {
-			id = e.opts.NewSessionID(taken)
 			_, err = e.opts.Agent.Open(e.ctx, id, true)
 			if !errors.Is(err, runtime.ErrOtherUser) && !errors.Is(err, runtime.ErrHeld) {
 				break
 			}
 			taken = append(taken, id) // somebody else's
+			id = e.opts.NewSessionID(taken)
 		}
 		if err != nil {
-			return newTabMsg{err: fmt.Errorf("make a session: %w", err)}
+			err = fmt.Errorf("make a session: %w", err)
 		}
-		return newTabMsg{id: id, replace: replace}
+		return newTabMsg{id, msg.replace, err}
 	}
 }
 

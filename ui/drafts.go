@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,6 +37,8 @@ type draft struct {
 	since  time.Time // when storing it began that has not ended well; zero: none
 	aside  []string  // what is kept aside; nil: nothing
 	asides bool      // something is kept aside in a moment
+	put    bool      // this page keeps something aside, or did
+	under  string    // the session that it keeps it for while it has none
 }
 
 // typed is what is to be kept. The letter of an answer is not, and an older input that was brought back is known already.
@@ -86,11 +89,25 @@ func (p *page) kept(msg keptMsg) tea.Cmd {
 	return nil
 }
 
+// keptUnder is the session for which what was typed is kept aside: a page that has none yet has the name of the one to come.
+func (p *page) keptUnder() string { return cmp.Or(p.id, p.draft.under) }
+
+// forgetAside takes away what the page kept aside for a session to come that became another one.
+func (p *page) forgetAside(id string) tea.Cmd {
+	if under := p.draft.under; p.draft.put && under != id {
+		return func() tea.Msg {
+			_ = p.env.opts.Drafts.KeepAside(p.env.ctx, under, runtime.Aside{}) // at worst it comes back once more
+			return nil
+		}
+	}
+	return nil
+}
+
 // unstored is what was typed and entered that waits to be stored, and since when; nil: nothing, or it is another process's session.
 func (p *page) unstored() (texts []string, since time.Time) {
 	s := p.sending
 	switch {
-	case p.env.opts.Drafts == nil || p.held != 0 || p.id == "":
+	case p.env.opts.Drafts == nil || p.held != 0 || p.keptUnder() == "":
 		return nil, since
 	case s.on && s.apart:
 		texts, since = append(append([]string{s.text}, s.next...), p.typed()), s.since
@@ -124,10 +141,11 @@ func (p *page) asideNow() tea.Cmd {
 	if len(texts) == 0 || p.env.now.Sub(since) < keepEvery {
 		return nil
 	}
-	p.draft.asides = true
+	p.draft.asides, p.draft.put = true, true
 	a := runtime.Aside{Texts: texts, At: p.env.now, Whole: p.draft.known}
+	under := p.keptUnder()
 	return func() tea.Msg {
-		return asideKeptMsg{p.id, texts, p.env.opts.Drafts.KeepAside(p.env.ctx, p.id, a)}
+		return asideKeptMsg{p.id, texts, p.env.opts.Drafts.KeepAside(p.env.ctx, under, a)}
 	}
 }
 
@@ -168,6 +186,9 @@ func (p *page) bringBack(d *runtime.Draft, s runtime.Snapshot) tea.Cmd {
 	texts := []string{d.Text}
 	at := []time.Time{d.At}
 	for _, a := range d.Aside {
+		if a.Own && p.draft.put {
+			continue // it is in the input, or on its way to the engine
+		}
 		if a.Whole && !a.At.Before(d.At) {
 			texts, at = nil, nil // it had been brought back
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"vitrine/llm"
 	"vitrine/runtime"
+	"vitrine/runtime/clock"
 	"vitrine/trace"
 )
 
@@ -338,6 +340,86 @@ func TestDraftsKeptAside(t *testing.T) {
 		delete(d.f.fail, "aside")
 		d.pass(20 * time.Second)
 		d.seesNot("is lost if the program ends")
+		if name == "not opened" { // what is in the input is not brought back into it
+			delete(d.f.fail, "open")
+			d.press("enter")
+			d.short()
+			if got := d.m.page().edit.Text(); got != "from before\nmine!?" {
+				t.Errorf("opened late: the input holds %q", got)
+			}
+		}
+	}
+}
+
+// What is typed before there is a session is kept for the one to come, while that is made and when it cannot be; Enter makes it when
+// the fault is gone, and nothing is there twice.
+func TestTextWithoutASession(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault     func(d *fake, sim *clock.Sim)
+		mend      func(d *driver)
+		id        string // the session that it is kept for
+		tells     string
+		elsewhere bool
+	}{
+		"cannot be made": {func(f *fake, _ *clock.Sim) { f.fail["open"] = errors.New("the disk is full") }, func(d *driver) {
+			delete(d.f.fail, "open")
+			d.press("enter")
+		}, "ann-window-1", "the disk is full; Enter tries again", false},
+		"takes long": {func(f *fake, sim *clock.Sim) { f.parkOpen = clock.NewLatch(sim) }, func(d *driver) { d.f.parkOpen.Open() }, "ann-window-1", "", false},
+		"taken": {func(f *fake, sim *clock.Sim) { f.parkOpen = clock.NewLatch(sim) }, func(d *driver) {
+			d.f.fail["held ann-window-1"] = &runtime.HeldError{SessionID: "ann-window-1", PID: 7}
+			d.f.parkOpen.Open()
+		}, "ann-window-1", "", true},
+		"cannot be listed": {func(f *fake, _ *clock.Sim) { f.fail["sessions"] = errors.New("input/output error") }, func(d *driver) {
+			delete(d.f.fail, "sessions")
+			d.press("enter")
+		}, "", "input/output error; Enter tries again", false},
+	} {
+		d := newDriver(t, 100, 30, func(o *Options, f *fake) { c.fault(f, o.Clock.(*clock.Sim)) })
+		if c.tells != "" {
+			d.sees(c.tells)
+		}
+		d.typed("mine 中文")
+		d.pass(3 * time.Second)
+		if c.id != "" {
+			kept := d.f.drafts[c.id].Aside
+			if len(kept) != 1 || kept[0].Texts[0] != "mine 中文" {
+				t.Errorf("%s: kept is %+v", name, kept)
+			}
+			if got := again(t, d.f, "").m.page(); got.id != c.id || got.edit.Text() != "mine 中文" {
+				t.Errorf("%s: after a kill %s holds %q", name, got.id, got.edit.Text())
+			}
+			d.f.drafts[c.id] = runtime.Draft{Aside: kept}
+			delete(d.f.sessions, c.id)
+		}
+		c.mend(d)
+		d.pass(3 * time.Second)
+		p := d.m.page()
+		if !p.loaded || p.edit.Text() != "mine 中文" || len(d.m.pages) != 1 {
+			t.Errorf("%s: %s holds %q, loaded %v, %d tabs", name, p.id, p.edit.Text(), p.loaded, len(d.m.pages))
+		}
+		if got := d.f.drafts[p.id]; got.Text != "mine 中文" || len(got.Aside) > 0 {
+			t.Errorf("%s: kept in the end %+v", name, got)
+		}
+		if want := []string{p.id}; !slices.Equal(d.f.tabs.Sessions, want) {
+			t.Errorf("%s: the tabs are kept as %q", name, d.f.tabs.Sessions)
+		}
+		if c.elsewhere && (p.id == c.id || len(d.f.drafts[c.id].Aside) > 0) {
+			t.Errorf("%s: another process's session has %+v", name, d.f.drafts[c.id])
+		}
+	}
+}
+
+// Two new tabs that are asked for while the store is slow are two sessions.
+func TestNewTabsWhileTheStoreIsSlow(t *testing.T) {
+	d := newDriver(t, 100, 30)
+	d.f.parkOpen = clock.NewLatch(d.sim)
+	d.press("ctrl+x", "n", "ctrl+x", "n", "ctrl+x", "n")
+	d.short()
+	d.f.parkOpen.Open()
+	d.short()
+	if got := d.m.open(); !slices.Equal(got, []string{"ann-window-1", "ann-window-2", "ann-window-3", "ann-window-4"}) {
+		t.Errorf("tabs %q", got)
 	}
 }
 

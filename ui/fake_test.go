@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,8 +35,10 @@ type fake struct {
 	drafts   map[string]runtime.Draft
 	saves    int // of drafts
 	asides   int
-	slow     time.Duration // how long SaveDraft takes
-	ui       atomic.Bool   // Update or View is at work: nothing may be asked then
+	own      map[string]bool // sessions of which this one kept something aside
+	parkOpen *clock.Latch    // what makes sessions waits for it
+	slow     time.Duration   // how long SaveDraft takes
+	ui       atomic.Bool     // Update or View is at work: nothing may be asked then
 	view     runtime.ContextView
 	noView   bool
 	ids      int
@@ -94,12 +97,20 @@ func (f *fake) session(id string) *fakeSession {
 	return s
 }
 
-func (f *fake) Open(_ context.Context, id string, create bool) (runtime.Snapshot, error) {
+func (f *fake) Open(ctx context.Context, id string, create bool) (runtime.Snapshot, error) {
 	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("open %s", id)
-	if err := f.fail["open"]; err != nil {
+	if l := f.parkOpen; l != nil && create {
+		f.mu.Unlock()
+		err := l.Wait(ctx)
+		f.mu.Lock()
+		if err != nil {
+			return runtime.Snapshot{}, err
+		}
+	}
+	if err := cmp.Or(f.fail["open"], f.fail["held "+id]); err != nil {
 		return runtime.Snapshot{}, err
 	}
 	s := f.sessions[id]
@@ -324,7 +335,12 @@ func (f *fake) Draft(_ context.Context, id string) (runtime.Draft, error) {
 	f.beside()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.drafts[id], f.fail["draft"]
+	d := f.drafts[id]
+	d.Aside = slices.Clone(d.Aside)
+	for i := range d.Aside {
+		d.Aside[i].Own = f.own[id]
+	}
+	return d, f.fail["draft"]
 }
 
 func (f *fake) SaveDraft(ctx context.Context, id string, d runtime.Draft) error {
@@ -352,8 +368,13 @@ func (f *fake) KeepAside(_ context.Context, id string, a runtime.Aside) error {
 		return err
 	}
 	d := f.drafts[id]
-	d.Aside = []runtime.Aside{a}
-	f.drafts[id] = d
+	if d.Aside = []runtime.Aside{a}; len(a.Texts) == 0 {
+		d.Aside = nil
+	}
+	if f.own == nil {
+		f.own = map[string]bool{}
+	}
+	f.drafts[id], f.own[id] = d, true
 	f.asides++
 	return nil
 }

@@ -17,7 +17,14 @@ type (
 		tabs runtime.Tabs
 		err  error
 	}
-	// newTabMsg is a session that was made for a new tab; replace is the session whose tab it takes, empty: one at the end.
+	// newIDMsg is the id that a new session is to have, and those that it cannot have.
+	newIDMsg struct {
+		id      string
+		replace string
+		taken   []string
+	}
+	// newTabMsg is a session that was made, or with err could not be, for a new tab; replace is the session whose tab it takes, empty: one
+	// at the end.
 	newTabMsg struct {
 		id      string
 		replace string

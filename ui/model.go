@@ -205,6 +205,11 @@ func (m *Model) answer(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tabsMsg:
 		return m.restore(msg)
+	case newIDMsg:
+		if p := m.find(""); p != nil && msg.replace == "" {
+			p.draft.under = msg.id
+		}
+		return m.env.makeTab(msg)
 	case newTabMsg:
 		return m.madeTab(msg)
 	case branchedMsg:

@@ -255,6 +255,10 @@ func (p *page) opened(msg openedMsg) tea.Cmd {
 // reload reads the session again: events were missed.
 func (p *page) reload() tea.Cmd {
 	p.loaded = false
+	if p.id == "" {
+		p.broken, p.reopens = "", false
+		return p.env.newTab(nil, "")
+	}
 	return p.env.open(p.id, p.reopens) // one that could not be opened may not have been made
 }
 

@@ -55,6 +55,9 @@ func (m *Model) restore(msg tabsMsg) tea.Cmd {
 // takeTyped takes what was typed and entered before the page was there.
 func (p *page) takeTyped(from *page) {
 	p.edit, p.complete, p.said, p.sending = from.edit, from.complete, from.said, from.sending
+	if from.draft.under == p.id {
+		p.draft.put, p.draft.aside = from.draft.put, from.draft.aside
+	}
 }
 
 // opened gives a page its session. One that is gone closes its tab; when all are held by others there is a new one.
@@ -67,8 +70,11 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		m.drop(p)
 		return tea.Batch(m.refill(), m.page().tell(theme.Error, m.T("session %s is not there any more", msg.id)))
 	}
-	again := p.known
+	again, late := p.known, p.reopens && msg.err == nil
 	cmd := p.opened(msg)
+	if late { // its session may be new
+		cmd = tea.Batch(cmd, m.env.saveTabs(m.tabs()))
+	}
 	if again || m.env.opts.Continue || m.env.opts.Session != "" {
 		return cmd
 	}
@@ -82,12 +88,21 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 
 // madeTab shows a new session, in place of another or at the end.
 func (m *Model) madeTab(msg newTabMsg) tea.Cmd {
-	if msg.err != nil {
-		p := m.page()
-		if p.id == "" {
-			p.broken = msg.err.Error()
+	if p := m.page(); msg.err != nil {
+		switch {
+		case p.id != "":
+			return tea.Batch(p.sendAhead(), p.tell(theme.Error, msg.err.Error()))
+		case msg.id != "": // it has a name at least, under which what is typed is kept until it can be made
+			made := newPage(m.env, msg.id)
+			made.takeTyped(p)
+			m.pages[slices.Index(m.pages, p)] = made
+			return tea.Batch(p.forgetAside(msg.id), made.opened(openedMsg{id: msg.id, err: msg.err}))
 		}
-		return tea.Batch(p.sendAhead(), p.tell(theme.Error, msg.err.Error()))
+		p.broken, p.reopens = p.T("cannot open: %s", m.env.opts.Lang.Tell(msg.err.Error()))+p.T("; Enter tries again"), true
+		return tea.Batch(p.sendAhead(), p.tell(theme.Error, p.broken))
+	}
+	if m.find(msg.id) != nil { // another new tab was faster
+		return m.env.newTab(m.open(), msg.replace)
 	}
 	old := m.find(msg.replace)
 	if old == nil { // it was closed meanwhile
@@ -99,7 +114,7 @@ func (m *Model) madeTab(msg newTabMsg) tea.Cmd {
 		p.takeTyped(old)
 	}
 	m.pages[slices.Index(m.pages, old)] = p
-	cmds := []tea.Cmd{m.env.open(msg.id, true), m.env.saveTabs(m.tabs())}
+	cmds := []tea.Cmd{m.env.open(msg.id, true), m.env.saveTabs(m.tabs()), old.forgetAside(msg.id)}
 	if msg.replace != "" {
 		cmds = append(cmds, m.env.closeSession(msg.replace, endWait, old.last()))
 	}
@@ -190,7 +205,7 @@ func (m *Model) leave(leave bool) tea.Cmd {
 	typed := map[string]runtime.Draft{}
 	for _, p := range m.pages {
 		if d := p.last(); d != nil {
-			typed[p.id] = *d
+			typed[p.keptUnder()] = *d
 		}
 	}
 	return m.env.shutdown(m.tabs(), typed, leave)
