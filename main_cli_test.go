@@ -427,7 +427,7 @@ func TestPanics(t *testing.T) {
 }
 
 // What a project says to agents stands in the system prompt of every request; a long text is cut at the end of a line, and
-// what is no file is not read.
+// what is no file, or lies outside, is not read.
 func TestProjectNotes(t *testing.T) {
 	var (
 		mu   sync.Mutex
@@ -466,6 +466,20 @@ func TestProjectNotes(t *testing.T) {
 		plain, kept*len(line)-1, 1000*len(line), strings.TrimSuffix(strings.Repeat(line, kept), "\n"))
 	if sent() != want {
 		t.Errorf("%.200q", sent()[len(plain):])
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, want := range map[string]string{secret: plain, "CLAUDE.md": plain + "\n\nWhat this project says to agents (AGENTS.md):\nUse tabs."} {
+		dir := t.TempDir()
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, "CLAUDE.md"), []byte("Use tabs."), 0o600), os.Symlink(link, filepath.Join(dir, "AGENTS.md"))); err != nil {
+			t.Skip(err)
+		}
+		vitrine(dir, "run", "hi").with(env).ok(t)
+		if sent() != want {
+			t.Errorf("AGENTS.md is a link to %s: %q", link, strings.TrimPrefix(sent(), plain))
+		}
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command("mkfifo", filepath.Join(dir, "AGENTS.md")).CombinedOutput(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -19,7 +18,7 @@ const (
 // WithNotes is the system prompt with what the project in a folder says to agents behind it. Too much of that is cut at the end
 // of a line, and the model is told.
 func WithNotes(system, folder string) string {
-	notes, size := readNotes(filepath.Join(folder, ProjectNotes))
+	notes, size := readNotes(folder)
 	if notes == "" {
 		return system // most folders have none
 	}
@@ -34,13 +33,18 @@ func WithNotes(system, folder string) string {
 }
 
 // readNotes gives the beginning of the project's notes, and their size. What is no file is left alone: a pipe of that name would be
-// waited for.
-func readNotes(path string) (notes string, size int64) {
-	info, err := os.Stat(path)
+// waited for. So is a link that leads out of the folder, since a folder from elsewhere may hold one to anything of the user's.
+func readNotes(folder string) (notes string, size int64) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", 0
+	}
+	defer func() { _ = root.Close() }() // nothing is written
+	info, err := root.Stat(ProjectNotes)
 	if err != nil || !info.Mode().IsRegular() {
 		return "", 0
 	}
-	f, err := os.Open(path)
+	f, err := root.Open(ProjectNotes)
 	if err != nil {
 		return "", 0
 	}
