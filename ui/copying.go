@@ -101,16 +101,15 @@ func (e *env) writeCopy(text string) (path string, err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	if old := e.copied.Swap(ptrTo(f.Name())); old != nil {
+	name := f.Name()
+	if old := e.copied.Swap(&name); old != nil {
 		_ = os.Remove(*old) // it may be gone already
 	}
-	if path, err := filepath.Abs(f.Name()); err == nil {
+	if path, err := filepath.Abs(name); err == nil {
 		return path, nil
 	}
-	return f.Name(), nil
+	return name, nil
 }
-
-func ptrTo(s string) *string { return &s }
 
 // copiedTo tells of a copy in a file.
 func (p *page) copiedTo(msg copiedMsg) tea.Cmd {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 
 	"vitrine/llm"
@@ -43,9 +44,9 @@ func (c Config) Endpoint() Endpoint {
 	case isLocal(c.Model):
 		return localEndpoint(c.Model)
 	case c.OpenAIKey != "" || c.OpenAIBaseURL != "":
-		return Endpoint{Kind: OpenAI, Key: c.OpenAIKey, BaseURL: or(c.OpenAIBaseURL, DefaultBaseURL), Model: or(c.Model, DefaultModel)}
+		return Endpoint{Kind: OpenAI, Key: c.OpenAIKey, BaseURL: cmp.Or(c.OpenAIBaseURL, DefaultBaseURL), Model: cmp.Or(c.Model, DefaultModel)}
 	case c.OpenRouterKey != "":
-		model := or(c.OpenRouterModel, or(c.Model, DefaultOpenRouterModel))
+		model := cmp.Or(c.OpenRouterModel, c.Model, DefaultOpenRouterModel)
 		if c.modelFlag {
 			model = c.Model
 		}
@@ -111,11 +112,4 @@ func offlineEndpoint(warning string, chosen bool) Endpoint {
 		e.Banner = append(e.Banner, warning)
 	}
 	return e
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
