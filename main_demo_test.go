@@ -148,6 +148,11 @@ func TestDemosThatFail(t *testing.T) {
 	if _, err := os.Stat(cast); err == nil {
 		t.Error("a demo that failed left a recording")
 	}
+	const header = "{\"version\":2,\"width\":9,\"height\":2}\n[0,\"o\",\"x\"]\n"
+	made, link, script := filepath.Join(dir, "made.cast"), filepath.Join(dir, "link.svg"), filepath.Join(dir, "script.txt")
+	if err := errors.Join(os.WriteFile(made, []byte(header), 0o600), os.Symlink(made, link), os.WriteFile(script, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -156,6 +161,11 @@ func TestDemosThatFail(t *testing.T) {
 		{[]string{"tools", "--check", "--record", cast}, "exclude each other"},
 		{[]string{"tools", "--record", filepath.Join(dir, "a.mp3")}, "use .cast, .gif, .svg or .txt"},
 		{[]string{"tools", "--record", cast, "--record", cast}, "one file of a kind"},
+		{[]string{dir, "--check"}, "cannot read " + dir + ": is a directory"},
+		{[]string{script, "--record", script}, "script.txt would be written over " + script},
+		{[]string{"export", made, "--gif", made}, "made.cast would be written over " + made},
+		{[]string{"export", made, "--svg", link}, "link.svg would be written over " + made},
+		{[]string{"export", made, "--svg", cast, "--txt", dir + "/./mine.cast"}, "/./mine.cast would be written over " + cast},
 		{[]string{"tools", "--speed", "0"}, "not from 0.1 to 100"},
 		{[]string{"tools"}, "use --check or --record"},
 		{[]string{"a", "b"}, "one demo at a time"},
@@ -163,6 +173,9 @@ func TestDemosThatFail(t *testing.T) {
 		if code, _, errs := demoCommand(t, c.args...); code != cli.ExitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%v: exit code %d, %s", c.args, code, errs)
 		}
+	}
+	if now, err := os.ReadFile(made); err != nil || string(now) != header {
+		t.Errorf("the recording is %q, %v", now, err)
 	}
 	if err := os.WriteFile(file, []byte("title = \"x\"\n[[step]]\nentr = \"x\"\n"), 0o600); err != nil {
 		t.Fatal(err)

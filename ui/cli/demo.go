@@ -206,6 +206,9 @@ func (c *command) recordDemo(ctx context.Context, play demo.Play, d *demoOptions
 	if err := d.files(&cfg); err != nil {
 		return err
 	}
+	if err := record.Apart(play.Script.File, d.records...); err != nil {
+		return &UsageError{What: err.Error(), Do: "name another file"}
+	}
 	r, err := record.New(cfg)
 	if err != nil {
 		return fmt.Errorf("begin the recording: %w", err)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,11 @@ func (c *command) exportCast(ctx context.Context, o *options, cast string, files
 	}
 	look.Speed, look.Idle = d.speed, d.idle
 	look.Masked = cfg.Secrets()
-	if err := record.Export(ctx, cast, files, look); err != nil {
+	err = record.Export(ctx, cast, files, look)
+	if same, ok := errors.AsType[*record.SameError](err); ok {
+		return &UsageError{What: same.Error(), Do: "name another file"}
+	}
+	if err != nil {
 		return err
 	}
 	var wrote []string

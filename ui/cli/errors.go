@@ -262,6 +262,9 @@ func sentence(what, do string) string {
 func cause(err error) string {
 	for {
 		next := errors.Unwrap(err)
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
+			next = joined.Unwrap()[0]
+		}
 		if next == nil {
 			return err.Error()
 		}

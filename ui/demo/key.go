@@ -24,7 +24,7 @@ func Key(name string) (tea.KeyPressMsg, error) {
 		case "shift":
 			k.Mod |= tea.ModShift
 		default:
-			return k, fmt.Errorf("key %q: there is no modifier %q", name, mod)
+			return k, fmt.Errorf("key %q: there is no modifier %q; there are ctrl, alt and shift, as in ctrl+x", name, mod)
 		}
 		rest = after
 	}
@@ -37,7 +37,8 @@ func Key(name string) (tea.KeyPressMsg, error) {
 	}
 	runes := []rune(rest)
 	if len(runes) != 1 {
-		return k, fmt.Errorf("key %q: there is no key %q", name, rest)
+		return k, fmt.Errorf("key %q: there is no key %q; a key is a character, or enter, esc, tab, space, backspace, delete, up, down, left, "+
+			"right, home, end, pgup or pgdown, as in ctrl+x", name, rest)
 	}
 	k.Code = runes[0]
 	if k.Mod&^tea.ModShift == 0 {

@@ -186,6 +186,7 @@ var errOneAction = errors.New("a step does one thing: type, enter, paste, key, w
 
 // ParseScript reads a script; name is the file's name for errors, which are *scripted.ParseError and tell line and column.
 func ParseScript(name string, data []byte) (Script, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors put it there
 	var f fileScript
 	if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&f); err != nil {
 		return Script{}, scripted.DecodeError(name, err)

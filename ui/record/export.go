@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 )
 
 // Files are what is made from a cast; an empty path is not wanted.
@@ -16,12 +18,53 @@ func Export(ctx context.Context, cast string, files Files, look Look) error {
 	if files == (Files{}) {
 		return errors.New("export: no file is asked for")
 	}
+	if err := Apart(cast, files.GIF, files.SVG, files.Text); err != nil {
+		return err
+	}
 	made, err := render(ctx, cast, cast, files, look)
 	defer drop(made)
 	if err != nil {
 		return err
 	}
 	return place(ctx, made)
+}
+
+// SameError is a file that would be written over the recording or script that it is made of, or over another one that is made with it.
+type SameError struct{ Path, Other string }
+
+// Error names both as they were named.
+func (e *SameError) Error() string {
+	return fmt.Sprintf("%s would be written over %s", e.Path, e.Other)
+}
+
+// Apart says that files can be written beside what they are made of, source, and beside each other; an empty path is none. The error is
+// a *SameError.
+func Apart(source string, paths ...string) error {
+	before := []string{source}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		for _, other := range before {
+			if sameFile(path, other) {
+				return &SameError{path, other}
+			}
+		}
+		before = append(before, path)
+	}
+	return nil
+}
+
+// sameFile says that two paths lead to one place, links followed.
+func sameFile(a, b string) bool {
+	ia, errA := os.Stat(a)
+	ib, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(ia, ib)
+	}
+	a, errA = filepath.Abs(a)
+	b, errB = filepath.Abs(b)
+	return errA == nil && errB == nil && a == b
 }
 
 func drop(files []*draft) {
