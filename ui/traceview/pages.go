@@ -1,6 +1,10 @@
 package traceview
 
-import "vitrine/trace"
+import (
+	"slices"
+
+	"vitrine/trace"
+)
 
 // A View holds the events of a session from some seq on, and takes older ones in front as they are wanted. Another one can show a
 // stretch that is far from those: it takes newer ones too, and nothing that happens now. Both are kept short by whole turns.
@@ -57,10 +61,13 @@ func (v *View) AtEnd() bool {
 	return v.index() >= len(v.lines)-1 || v.scrolled && v.offset >= len(v.lines)-v.room()
 }
 
-// Prepend puts the events from first on in front, up to where WantsOlder said. What is selected stays.
+// Prepend puts the events from first on in front, up to where WantsOlder said. What is selected stays, and what is seen.
 func (v *View) Prepend(events []trace.Event, first int64) {
 	v.flatten()
-	before := len(v.lines)
+	top := ""
+	if v.offset < len(v.lines) {
+		top = v.lines[v.offset].node.ID
+	}
 	v.tree.Before(events)
 	v.low = first
 	v.sought++
@@ -73,8 +80,12 @@ func (v *View) Prepend(events []trace.Event, first int64) {
 	}
 	v.changed()
 	v.flatten()
-	v.offset += max(len(v.lines)-before, 0)
-	v.reveal()
+	if at := slices.IndexFunc(v.lines, func(l line) bool { return l.node.ID == top }); at >= 0 {
+		v.offset = at
+	}
+	if !v.scrolled {
+		v.reveal()
+	}
 }
 
 // Append puts the events up to last behind a stretch.

@@ -100,6 +100,22 @@ func TestPagesKeepThePlace(t *testing.T) {
 	}
 }
 
+// Who scrolled to the top, with the selection still far below, sees the same rows when older turns come in front.
+func TestPagesKeepWhatIsSeen(t *testing.T) {
+	evs := story(60)
+	v := view(60, 24)
+	v.Load(evs[9*40:])
+	v.Scroll(-1000)
+	before := plain(v)
+	if !read(v, evs, 9*5) || plain(v) != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, plain(v))
+	}
+	v.Scroll(-1)
+	if !strings.Contains(plain(v), "turn 40 ") {
+		t.Errorf("above that is\n%s", plain(v))
+	}
+}
+
 // A filter takes kinds, failures and texts, all of them together, and leaves what they stand in.
 func TestFilter(t *testing.T) {
 	for _, c := range []struct {
