@@ -308,7 +308,11 @@ func (p *page) emptyRows(w, h int) []string {
 		if i == p.try {
 			mark, role = s.Theme.Glyphs.Here, theme.Strong
 		}
-		row([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == p.try, t.text)}, line.Say(theme.Faint, t.shows+" "))
+		shows := t.shows + " "
+		if s.Metrics.Width(mark+t.text+" "+shows) > width { // what it says is more than what it shows
+			shows = ""
+		}
+		row([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == p.try, t.text)}, line.Say(theme.Faint, shows))
 	}
 	if over := len(body) - h; over > 0 {
 		body = body[over:]

@@ -3,6 +3,7 @@ package ui
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -255,6 +256,9 @@ func (p *page) fileRows(add addRow) {
 			right = s.T("%s insert", p.env.keys.Send.Help().Key) + "   " + s.T("%s close", p.env.keys.Escape.Help().Key) + " "
 			if len(a.matches) > most {
 				right = s.T("%d of %d", i+1, len(a.matches)) + "   " + right
+			}
+			if right = s.Whole(strings.TrimRight(right, " "), p.lay.w-s.Metrics.Width("@"+s.Text(a.matches[i]))-4) + " "; s.Metrics.Width("@"+s.Text(a.matches[i])+right)+2 > p.lay.w {
+				right = "" // the name is more
 			}
 		}
 		add([]line.Span{line.Say(theme.Accent, mark), line.Weight(role, i == a.pick, "@"+s.Text(a.matches[i]))}, line.Say(theme.Faint, right))

@@ -39,6 +39,9 @@ type statusFacts struct {
 func statusRow(s line.Style, w int, message say, f statusFacts, hints []string) string {
 	if message.text != "" {
 		glyph := ""
+		if message.role == theme.Text {
+			message.text = s.Clauses(message.text, w-2)
+		}
 		switch message.role {
 		case theme.Error:
 			glyph = s.Theme.Glyphs.Failed + " "

@@ -541,3 +541,31 @@ func TestNarrowContextKeepsItsWords(t *testing.T) {
 		t.Errorf("a viewer:\n%s", s)
 	}
 }
+
+// Where a dialog is narrow what is asked and answered goes on in another row, while there are rows for it; of hints whole ones go.
+func TestNarrowDialogsKeepWholeWords(t *testing.T) {
+	keys := dialog.DefaultKeys()
+	fact := "a run is on in Read limits.yaml and tell 部署计划 what a worker may use"
+	answers := []dialog.Choice{{Key: "w", ID: "w", Label: "close the tab; the run goes on to its end"}, {Key: "l", ID: "l", Label: "leave it as it is, to be resumed later"}, {Key: "c", ID: "c", Label: "cancel it"}}
+	flat := func(d dialog.Dialog, w, h int) string { return strings.Join(strings.Fields(plain(d, w, h)), " ") }
+	for w := 30; w < 90; w++ {
+		got := flat(dialog.NewAsk("close", "CLOSE", fact, answers, keys), w, 20)
+		for _, want := range []string{"CLOSE", "w close the tab; the run goes on to its end", "l leave it as it is, to be resumed later", "c cancel it", "Enter choose Esc back"} {
+			if !strings.Contains(got, want) {
+				t.Fatalf("%d cells: no %q in %q", w, want, got)
+			}
+		}
+		if squeeze := strings.NewReplacer(" ", "", "\u2060", ""); !strings.Contains(squeeze.Replace(got), squeeze.Replace(fact)) || strings.Contains(got, "⋯") {
+			t.Fatalf("%d cells: the fact is not whole: %q", w, got)
+		}
+	}
+	if got := plain(dialog.NewAsk("close", "CLOSE", fact, answers, keys), 40, 5); strings.Count(got, "\n") != 5 || !strings.Contains(got, "c  cancel it") || !strings.Contains(got, "Enter choose") {
+		t.Errorf("without the rows for it:\n%s", got)
+	}
+	if got := flat(dialog.NewPrompt("p", "DENY", "why, for the model; may be empty", "", keys).Does("deny"), 40, 8); !strings.Contains(got, "why, for the model; may be empty Enter deny") {
+		t.Errorf("a prompt: %q", got)
+	}
+	if got, _, _ := strings.Cut(plain(dialog.NewHelp("help", []dialog.Group{{Name: "g", Bindings: keys.Edit.Bindings()}}, keys), 40, 8), "\n"); got != " KEYS  type to filter   Up, Down scroll" {
+		t.Errorf("the help: %q", got)
+	}
+}

@@ -106,8 +106,22 @@ func (p *Prompt) Paste(text string) { p.field.edit.Insert(paint.CleanLine(text))
 // Wheel does nothing: there is one line.
 func (p *Prompt) Wheel(int) {}
 
-// Size is two rows.
-func (p *Prompt) Size(_ line.Style, maxW, maxH int) (int, int) { return min(64, maxW), min(2, maxH) }
+// Size is two rows, or three where the hint and the keys have no room beside each other.
+func (p *Prompt) Size(s line.Style, maxW, maxH int) (w, h int) {
+	w, h = min(64, maxW), 2
+	if s.Metrics.Width(" "+p.hint+"  "+p.enter(s)) > w {
+		h = 3
+	}
+	return w, min(h, maxH)
+}
+
+// enter is what Enter does.
+func (p *Prompt) enter(s line.Style) string {
+	if p.does == "" {
+		return s.T("Enter %s", s.T("ok##Enter does")) + " "
+	}
+	return s.T("Enter %s", p.does) + " "
+}
 
 // Rows draws title and field, and what the keys do.
 func (p *Prompt) Rows(s line.Style, w, h int) []string {
@@ -119,11 +133,15 @@ func (p *Prompt) Rows(s line.Style, w, h int) []string {
 	}
 	keys := s.T("Enter %s   Esc close", does) + " "
 	if s.Metrics.Width(" "+p.hint+"  "+keys) > w { // the status line has Esc
-		keys = s.T("Enter %s", does) + " "
+		keys = p.enter(s)
 	}
 	rows := []string{
 		s.Row(theme.OnRaised, w, []line.Span{line.Bold(theme.Strong, head), p.field.draw(s, at, 0, w-at-1)}),
 		s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+p.hint)}, line.Say(theme.Faint, keys)),
+	}
+	if h > 2 && s.Metrics.Width(" "+p.hint+"  "+keys) > w {
+		rows[1] = s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+p.hint)})
+		rows = append(rows, s.Row(theme.OnRaised, w, nil, line.Say(theme.Faint, keys)))
 	}
 	return clip(rows, h)
 }

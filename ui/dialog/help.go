@@ -114,7 +114,7 @@ func gridRows(s line.Style, group []entry, columns, cell int) [][]line.Span {
 		for c := range columns {
 			if i := c*n + r; i < len(group) {
 				row = append(row, line.Say(theme.Strong, s.Metrics.Fit(group[i].keys, keyCells)),
-					line.Say(theme.Text, s.Metrics.Fit(group[i].desc, max(cell-keyCells-1, 1))+" "))
+					line.Say(theme.Text, s.Metrics.Fit(s.Clauses(group[i].desc, max(cell-keyCells-1, 1)), max(cell-keyCells-1, 1))+" "))
 			}
 		}
 		rows = append(rows, row)
@@ -134,6 +134,9 @@ func (h *Help) Rows(s line.Style, w, height int) []string {
 	title := " " + s.T("KEYS") + "  "
 	hint := s.T("Up, Down scroll   Esc close") + " "
 	at := s.Metrics.Width(title)
+	if room := w - at - 1; s.Metrics.Width(s.T("type to filter")+hint) > room { // the status line has Esc
+		hint = s.Whole(strings.TrimRight(hint, " "), room-s.Metrics.Width(s.T("type to filter"))-1) + " "
+	}
 	rows := []string{s.Row(theme.OnRaised, w,
 		[]line.Span{line.Bold(theme.Strong, title), h.field.draw(s, at, 0, w-at-s.Metrics.Width(hint)-1)}, line.Say(theme.Faint, hint))}
 	if h.field.edit.Empty() {

@@ -235,7 +235,7 @@ func (p *Picker) Rows(s line.Style, w, h int) []string {
 		if p.hint == "" && s.Metrics.Width(hint) > w {
 			hint = " " + s.T("Ctrl+R name Ctrl+T star Ctrl+F search")
 		}
-		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, hint)}))
+		rows = append(rows, s.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, s.Clauses(hint, w-1))}))
 	}
 	return clip(rows, h)
 }

@@ -154,7 +154,7 @@ func (s *Search) Rows(st line.Style, w, h int) []string {
 		rows = append(rows, st.Blank(theme.OnRaised, w))
 	}
 	if h > 4 {
-		rows = append(rows, st.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+s.hint)}))
+		rows = append(rows, st.Row(theme.OnRaised, w, []line.Span{line.Say(theme.Faint, " "+st.Whole(s.hint, w-1))}))
 	}
 	return clip(rows, h)
 }

@@ -105,6 +105,31 @@ func (s Style) Row(bg theme.Bg, w int, left []Span, right ...Span) string {
 	return b.String()
 }
 
+// Whole keeps of hints, which stand three blanks apart, as many of the first ones as have room.
+func (s Style) Whole(hints string, room int) string {
+	for s.Metrics.Width(hints) > room {
+		i := strings.LastIndex(hints, "   ")
+		if i < 0 {
+			break
+		}
+		hints = strings.TrimRight(hints[:i], " ")
+	}
+	return hints
+}
+
+// Clauses leaves out the last parts of a sentence, behind a comma or a semicolon, that have no room; the first one stays.
+func (s Style) Clauses(text string, room int) string {
+	short := text
+	for s.Metrics.Width(short) > room {
+		i := max(strings.LastIndex(short, ", "), strings.LastIndex(short, "; "), strings.LastIndex(short, "，"), strings.LastIndex(short, "；"))
+		if i <= 0 {
+			return text
+		}
+		short = short[:i]
+	}
+	return short
+}
+
 // Blank is an empty row.
 func (s Style) Blank(bg theme.Bg, w int) string {
 	return s.Theme.Paint(theme.Text, bg, false, paint.Spaces(w))

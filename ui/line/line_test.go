@@ -74,3 +74,20 @@ func TestDivide(t *testing.T) {
 		}
 	})
 }
+
+// Hints go as wholes, the last ones first, and sentences by what stands behind their last comma; what stands alone stays.
+func TestWholeHintsAndClauses(t *testing.T) {
+	s := line.Style{Theme: theme.New(theme.Options{}), Metrics: paint.Metrics{Grapheme: true}}
+	for _, c := range []struct {
+		room        int
+		hints, text string
+	}{{40, "Enter opens it   Esc close", "y copies, Esc ends it; or G"}, {26, "Enter opens it   Esc close", "y copies, Esc ends it"}, {25, "Enter opens it", "y copies, Esc ends it"},
+		{14, "Enter opens it", "y copies"}, {3, "Enter opens it", "y copies, Esc ends it; or G"}} {
+		if got := s.Whole("Enter opens it   Esc close", c.room); got != c.hints {
+			t.Errorf("of hints in %d cells: %q, not %q", c.room, got, c.hints)
+		}
+		if got := s.Clauses("y copies, Esc ends it; or G", c.room); got != c.text {
+			t.Errorf("of a sentence in %d cells: %q, not %q", c.room, got, c.text)
+		}
+	}
+}
