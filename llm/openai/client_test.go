@@ -253,6 +253,8 @@ func TestHabits(t *testing.T) {
 	has := func(name string) func(llmtest.Request) bool {
 		return func(r llmtest.Request) bool { return r.Fields[name] != nil }
 	}
+	streams := func(r llmtest.Request) bool { return string(r.Fields["stream"]) == "true" }
+	instructed := func(r llmtest.Request) bool { return strings.Contains(string(r.Body), `"role":"system"`) }
 	replays := func(r llmtest.Request) bool { return strings.Contains(string(r.Body), "reasoning_content") }
 	not := func(f func(llmtest.Request) bool) func(llmtest.Request) bool {
 		return func(r llmtest.Request) bool { return !f(r) }
@@ -269,6 +271,11 @@ func TestHabits(t *testing.T) {
 		"temperature":               {[]func(llmtest.Request) bool{has("temperature")}, []string{`{"error":{"message":"Unsupported value: 'temperature' does not support 0.5 with this model.","param":"temperature","code":"unsupported_value"}}`}, 400, 2},
 		"max_tokens":                {[]func(llmtest.Request) bool{has("max_tokens")}, []string{`{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}`}, 400, 2},
 		"both limits":               {[]func(llmtest.Request) bool{has("max_tokens"), has("max_completion_tokens")}, []string{`{"error":{"message":"Unknown parameter: max_tokens"}}`, `{"error":{"message":"Unknown parameter: max_completion_tokens"}}`}, 400, 3},
+		"no stream":                 {[]func(llmtest.Request) bool{streams}, []string{`{"error":{"message":"Your organization must be verified to stream this model.","param":"stream","code":"unsupported_value"}}`}, 400, 2},
+		"no stream, words":          {[]func(llmtest.Request) bool{streams}, []string{`{"error":"Streaming is not supported for this model"}`}, 501, 2},
+		"no system":                 {[]func(llmtest.Request) bool{instructed}, []string{`{"object":"error","message":"System role not supported","code":400}`}, 400, 2},
+		"no system, llama.cpp":      {[]func(llmtest.Request) bool{instructed}, []string{`{"error":{"message":"Jinja Exception: System role not supported","code":500}}`}, 500, 2},
+		"no system, Gemini":         {[]func(llmtest.Request) bool{instructed}, []string{`{"error":{"message":"Developer instruction is not enabled for models/gemma-3-27b-it","code":400,"status":"INVALID_ARGUMENT"}}`}, 400, 2},
 		"reasoning wanted":          {[]func(llmtest.Request) bool{not(replays)}, []string{`{"error":{"message":"The reasoning_content in the thinking mode must be passed back to the API."}}`}, 400, 2},
 		"reasoning and temperature": {[]func(llmtest.Request) bool{has("temperature"), not(replays)}, []string{`{"error":{"message":"temperature is deprecated"}}`, `{"error":{"message":"missing reasoning_content"}}`}, 400, 3},
 	} {

@@ -2,8 +2,10 @@ package openai
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"vitrine/llm"
@@ -138,8 +140,12 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 		if l, ok := d.think(words, req); ok {
 			return l, true
 		}
+	case d.sends(fieldStream) && refusesStream(words, f):
+		return drop(fieldStream, false)
 	case d.systemRole() == profile.RoleDeveloper && names("developer"):
 		return lesson{habits: habits{Role: profile.RoleSystem}, endpoint: true, what: "instructions have the role system"}, true
+	case d.systemRole() != profile.RoleUser && refusesSystem(words):
+		return lesson{habits: habits{Role: profile.RoleUser}, what: "instructions stand in front of the first message"}, true
 	case d.callIDs() != profile.IDsAlnum9 && hasAny(words, "tool call id", "tool_call_id") && hasAny(words, "length of 9"):
 		return lesson{habits: habits{CallIDs: profile.IDsAlnum9}, what: "calls have ids of nine letters and digits"}, true
 	case req.Temperature != nil && d.Temperature && d.sends(fieldTemperature) && names(fieldTemperature):
@@ -149,6 +155,20 @@ func (d dialect) adapt(e *llm.Error, f fault, req llm.Request) (lesson, bool) {
 	}
 	return lesson{}, false
 }
+
+// refusesStream says whether an error means that this model does not stream, or not for this user.
+func refusesStream(words string, f fault) bool {
+	return unsupported(words, f.code) && (f.param == fieldStream || speaks(words, fieldStream) || speaks(words, "streaming"))
+}
+
+// noSystem is compiled when an error is looked at first.
+var noSystem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:system|developer)['"]? (?:role|message|prompt|instruction)s? (?:is |are )?(?:not (?:supported|enabled|allowed)|unsupported)` +
+		`|not support (?:the |a |any )?['"]?system['"]? (?:role|message|prompt|instruction)|role ['"]?system['"]? (?:is )?(?:not (?:supported|allowed)|unsupported)`)
+})
+
+// refusesSystem says whether an error means that the model's template has no place for instructions.
+func refusesSystem(words string) bool { return noSystem().MatchString(words) }
 
 // within says whether a parameter is a field or a part of one.
 func within(param, field string) bool {
@@ -163,10 +183,12 @@ func refusedByName(words, code, field string) bool {
 		spoken := strings.ReplaceAll(field, "_", " ") // as in "parallel tool calls are not supported"
 		return strings.Contains(words, field) || unsupported(words, code) && strings.Contains(words, spoken)
 	}
-	if !unsupported(words, code) {
-		return false
-	}
-	return slices.Contains(strings.FieldsFunc(words, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), field)
+	return unsupported(words, code) && speaks(words, field)
+}
+
+// speaks says whether a word stands in a text by itself.
+func speaks(words, word string) bool {
+	return slices.Contains(strings.FieldsFunc(words, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), word)
 }
 
 // think changes what is sent of the reasoning. A server that misses it gets it, then in every message; one that does not

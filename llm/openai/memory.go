@@ -128,7 +128,11 @@ func (h habits) words() []string {
 	for _, f := range h.Dropped {
 		out = append(out, f+" is left out")
 	}
-	if h.Role != "" {
+	switch h.Role {
+	case "":
+	case profile.RoleUser:
+		out = append(out, "instructions stand in front of the first message")
+	default:
 		out = append(out, "instructions have the role "+string(h.Role))
 	}
 	if h.Limit != "" {

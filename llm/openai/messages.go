@@ -91,6 +91,11 @@ func (b *builder) messages() []wireMessage {
 		return b.out
 	}
 	all := strings.Join(b.system, "\n\n")
+	if b.systemRole() == llm.RoleUser && len(b.out) > 0 && b.out[0].Role == llm.RoleUser {
+		all += "\n\n" + *b.out[0].Content
+		b.out[0].Content = &all
+		return b.out
+	}
 	return append([]wireMessage{{Role: b.systemRole(), Content: &all}}, b.out...)
 }
 
@@ -103,7 +108,7 @@ func (b *builder) add(m llm.Message) {
 		switch {
 		case text == "":
 		case b.dialect.LateSystem && len(b.out) > 0:
-			b.out = append(b.out, wireMessage{Role: b.systemRole(), Content: &text})
+			b.merge(wireMessage{Role: b.systemRole(), Content: &text})
 		default:
 			b.system = append(b.system, text)
 		}

@@ -227,6 +227,9 @@ func (x *exchange) converse(body []byte, tell func(llm.Chunk) bool) error {
 		return x.fail(err)
 	}
 	r.Header.Set("Accept", "text/event-stream")
+	if !x.dialect.sends(fieldStream) {
+		r.Header.Set("Accept", "application/json")
+	}
 	resp, err := x.client.http.Do(r)
 	if err != nil {
 		return x.fail(err)

@@ -439,6 +439,18 @@ func TestProvider26(t *testing.T) {
 	})
 }
 
+// Rule 26: a server that does not know the role developer may know system, and only one that does not know that either gets instructions with
+// the first message.
+func TestInstructionsFallBackInOrder(t *testing.T) {
+	for role, want := range map[profile.Role]profile.Role{profile.RoleDeveloper: profile.RoleSystem, profile.RoleSystem: profile.RoleUser, profile.RoleUser: ""} {
+		how := generic(habits{Role: role})
+		l, _ := how.adapt(&llm.Error{Kind: llm.ErrRejected, Status: 400}, fault{message: string(role) + " role not supported"}, llm.Request{})
+		if l.habits.Role != want {
+			t.Errorf("%s becomes %q", role, l.habits.Role)
+		}
+	}
+}
+
 func TestProvider27(t *testing.T) {
 	half := 0.5
 	with(t, "27-limit-ollama", providerTest{profile: "ollama", limit: 100}, func(k *talk) { k.says(k.ask(), "ok") })

@@ -107,6 +107,7 @@ func appendExtra(b []byte, extra map[string]json.RawMessage) []byte {
 const (
 	fieldTemperature   = "temperature"
 	fieldStreamOptions = "stream_options"
+	fieldStream        = "stream"
 )
 
 // added are the names of the fields that the profile adds and no refusal took away, sorted.
@@ -157,7 +158,7 @@ func encode(req llm.Request, d dialect) ([]byte, error) {
 
 // tail is what stands behind the messages.
 func (d dialect) tail(req llm.Request) wireTail {
-	w := wireTail{Stream: true, ResponseFormat: d.wireFormat(req)}
+	w := wireTail{Stream: d.sends(fieldStream), ResponseFormat: d.wireFormat(req)}
 	if d.Temperature && d.sends(fieldTemperature) {
 		w.Temperature = req.Temperature
 	}
@@ -167,7 +168,7 @@ func (d dialect) tail(req llm.Request) wireTail {
 	case profile.LimitMaxCompletionTokens:
 		w.MaxCompletionTokens = req.MaxTokens
 	}
-	if d.StreamUsage && d.sends(fieldStreamOptions) {
+	if w.Stream && d.StreamUsage && d.sends(fieldStreamOptions) {
 		w.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	return w

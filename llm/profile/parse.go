@@ -193,7 +193,7 @@ func (s Set) check() (errs []error) {
 
 func (r rules) check() map[string]string {
 	bad := map[string]string{}
-	oneOf(bad, "system_role", r.SystemRole, RoleSystem, RoleDeveloper)
+	oneOf(bad, "system_role", r.SystemRole, RoleSystem, RoleDeveloper, RoleUser)
 	oneOf(bad, "token_limit", r.TokenLimit, LimitMaxTokens, LimitMaxCompletionTokens, LimitNone)
 	oneOf(bad, "call_ids", r.CallIDs, IDsAny, IDsAlnum9)
 	oneOf(bad, "reasoning", r.Reasoning, ReasoningDrop, ReasoningReply, ReasoningFill)

@@ -11,10 +11,11 @@ import "encoding/json"
 // Role is the role that instructions have on the wire.
 type Role string
 
-// The roles.
+// The roles. With RoleUser instructions stand in front of the first message of the user, for models whose template has no place for them.
 const (
 	RoleSystem    Role = "system"
 	RoleDeveloper Role = "developer"
+	RoleUser      Role = "user"
 )
 
 // Limit is the field that bounds a reply.

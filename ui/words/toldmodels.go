@@ -8,6 +8,7 @@ func toldModels() map[string]string {
 		"%s is left out": "不再发送 %s",
 		"the reply is asked for without this schema":       "请求回复时不带此 schema",
 		"instructions have the role system":                "指令使用 system 角色",
+		"instructions stand in front of the first message": "指令放在第一条消息之前",
 		"instructions have the role %s":                    "指令使用 %s 角色",
 		"calls have ids of nine letters and digits":        "调用编号为九个字母和数字",
 		"ids of calls: nine letters and digits":            "调用编号：九个字母和数字",
