@@ -9,10 +9,13 @@ import (
 	"vitrine/trace"
 )
 
-// Marks that stand in a closing message; the model reads them too.
+// Marks that stand in a closing message; the model reads them too. MarkFailed stands for an answer where there is no better word.
 const (
-	markInterrupted = "[interrupted]"
-	markCancelled   = "[cancelled]"
+	MarkInterrupted = "[interrupted]"
+	MarkCancelled   = "[cancelled]"
+	MarkFailed      = "[no answer] The turn failed before the model answered."
+	// PartialEnd is put behind what there is of an answer.
+	PartialEnd = "\n\n" + MarkInterrupted
 )
 
 // close stores the end of the turn in one transaction: results that calls still lack, one assistant message without calls,
@@ -134,7 +137,7 @@ func (r *run) cutNote(msg MessageRow) *trace.NoticeData {
 // closingText is the partial text with a mark, or a fixed text.
 func (r *run) closingText() (text string, fixed bool) {
 	if !r.reply.stored && strings.TrimSpace(r.text) != "" {
-		text = strings.TrimRight(r.text, " \n") + "\n\n" + markInterrupted
+		text = strings.TrimRight(r.text, " \n") + PartialEnd
 		if r.state == StateExhausted {
 			text += " " + r.exhaustedBy()
 		}
@@ -143,9 +146,9 @@ func (r *run) closingText() (text string, fixed bool) {
 	switch r.state {
 	case StateCancelled:
 		if r.reason == ReasonInterrupted || r.reason == ReasonGivenUp {
-			return markInterrupted, true
+			return MarkInterrupted, true
 		}
-		return markCancelled, true
+		return MarkCancelled, true
 	case StateExhausted:
 		return "[stopped] " + r.exhaustedBy() + " The model was not asked again.", true
 	}
@@ -155,7 +158,7 @@ func (r *run) closingText() (text string, fixed bool) {
 	case ReasonUnknownTool:
 		return "[no answer] The model kept calling tools that do not exist.", true
 	}
-	return "[no answer] The turn failed before the model answered.", true
+	return MarkFailed, true
 }
 
 // exhaustedBy is the sentence on the budget that ran out, with the setting that is its limit.

@@ -31,6 +31,6 @@ func (s *session) repair(tx *Tx) {
 			add(MessageRow{Kind: llm.KindTool, Role: llm.RoleTool, Content: prompt.Missing, ToolCallID: c.ID, ToolName: c.Name})
 		}
 	}
-	add(MessageRow{Kind: llm.KindClosing, Role: llm.RoleAssistant, Content: markInterrupted, Fixed: true})
+	add(MessageRow{Kind: llm.KindClosing, Role: llm.RoleAssistant, Content: MarkInterrupted, Fixed: true})
 	tx.Events = append(tx.Events, s.event(repaired))
 }

@@ -343,14 +343,14 @@ func (s *session) abandon(reason Reason) error {
 	r.handOver(&tx)
 	now := s.eng.cfg.Clock.Now()
 	msg := MessageRow{
-		ID: s.eng.cfg.NewID(), SessionID: s.id, Kind: llm.KindClosing, Role: llm.RoleAssistant, Content: markInterrupted, RunID: r.row.ID,
-		Step: r.row.Step, Fixed: true, CreatedAt: now, Tokens: prompt.EstimateMessage(llm.Message{Content: markInterrupted}),
+		ID: s.eng.cfg.NewID(), SessionID: s.id, Kind: llm.KindClosing, Role: llm.RoleAssistant, Content: MarkInterrupted, RunID: r.row.ID,
+		Step: r.row.Step, Fixed: true, CreatedAt: now, Tokens: prompt.EstimateMessage(llm.Message{Content: MarkInterrupted}),
 	}
 	tx.Messages = append(tx.Messages, msg)
 	r.row.FinishedAt = &now
 	use := r.row.Usage
 	tx.Events = append(tx.Events,
-		r.event(trace.AnswerData{Text: markInterrupted, Fixed: true}),
+		r.event(trace.AnswerData{Text: MarkInterrupted, Fixed: true}),
 		r.event(trace.RunEndData{State: string(StateCancelled), Reason: string(ReasonInterrupted), Steps: use.Steps, Calls: use.Calls,
 			Tokens: use.Prompt + use.Completion, Estimated: use.Estimated, DurationMS: u.row.Usage.Active.Milliseconds(), PromptTokens: use.Prompt,
 			CompletionTokens: use.Completion, CachedTokens: use.Cached, ReasoningTokens: use.Reasoning, Cost: use.Cost})) // up to its last commit

@@ -62,7 +62,7 @@ func (v *View) Apply(e trace.Event) {
 			v.add(v.errorBlock(Ref{Turn: e.Turn, Step: e.Step}, d))
 		}
 	case trace.RetryData:
-		if d.Call == "" { // a tool's shows in the status line and in the trace
+		if d.Call == "" { // a tool's row runs on; the wait shows in the status line and in the trace
 			v.retrying(e, d)
 		}
 	case trace.StateData:
@@ -355,7 +355,7 @@ func (v *View) foot(at Ref, d trace.RunEndData, told bool) *footBlock {
 // shownOf is what people see of an answer: the mark behind one that was cut, which the model reads, says what the end of its turn says.
 func shownOf(text string, partial bool) string {
 	if partial {
-		return strings.TrimSuffix(text, "\n\n[interrupted]")
+		return strings.TrimSuffix(text, runtime.PartialEnd)
 	}
 	return text
 }
@@ -363,7 +363,7 @@ func shownOf(text string, partial bool) string {
 // saidByFoot says that a closing text, which the model reads, tells people only what the end of its turn tells them too.
 func saidByFoot(closing string) bool {
 	switch closing {
-	case "[cancelled]", "[interrupted]", "[no answer] The turn failed before the model answered.":
+	case runtime.MarkCancelled, runtime.MarkInterrupted, runtime.MarkFailed:
 		return true
 	}
 	return false
@@ -373,18 +373,17 @@ func saidByFoot(closing string) bool {
 func readable(reason string) string { return strings.ReplaceAll(paint.CleanLine(reason), "_", " ") }
 
 func (v *View) errorBlock(at Ref, d trace.ErrorData) *noteBlock {
-	b := &noteBlock{common: v.common(at), kind: "error", role: theme.Error, text: paint.Clean(v.look.th.Tell(d.Message))}
-	for _, more := range []string{d.Why, d.Todo} {
-		if more != "" {
-			b.more = append(b.more, paint.Clean(v.look.th.Tell(more)))
-		}
-	}
-	return b
+	return v.toldBlock(&noteBlock{common: v.common(at), kind: "error", role: theme.Error}, d.Message, d.Why, d.Todo)
 }
 
 func (v *View) noticeBlock(at Ref, d trace.NoticeData) *noteBlock {
-	b := &noteBlock{common: v.common(at), kind: "notice", role: theme.Warn, text: paint.Clean(v.look.th.Tell(d.Message))}
-	for _, more := range []string{d.Why, d.Todo} {
+	return v.toldBlock(&noteBlock{common: v.common(at), kind: "notice", role: theme.Warn}, d.Message, d.Why, d.Todo)
+}
+
+// toldBlock puts what happened into a note, with why and what to do, where that is known.
+func (v *View) toldBlock(b *noteBlock, message, why, todo string) *noteBlock {
+	b.text = paint.Clean(v.look.th.Tell(message))
+	for _, more := range []string{why, todo} {
 		if more != "" {
 			b.more = append(b.more, paint.Clean(v.look.th.Tell(more)))
 		}
@@ -393,9 +392,6 @@ func (v *View) noticeBlock(at Ref, d trace.NoticeData) *noteBlock {
 }
 
 func (v *View) retrying(e trace.Event, d trace.RetryData) {
-	if d.Call != "" {
-		return // the call's row runs on; the status line tells of the wait
-	}
 	v.enter(e)
 	v.dropRetry()
 	v.retry = &retryBlock{common: v.common(Ref{Turn: e.Turn, Step: e.Step}), cause: Cause(d).String(), attempt: d.Attempt, max: d.Max,

@@ -431,7 +431,7 @@ func (v *View) resumeFolds(live []*liveBlock, s runtime.Snapshot) {
 	}
 }
 
-// Whole gives the selected fold as a text to read, or the newest one when none is selected; ok is false without one.
+// Whole gives the selected fold as a text to read; ok is false when none is selected.
 func (v *View) Whole() (text string, ok bool) {
 	if i := v.list.Selected(); i >= 0 {
 		if b := v.block(i); isFold(b) {

@@ -257,7 +257,7 @@ func (t *storyTurn) take(m runtime.MessageRow, hide func(string) string) {
 	case m.Partial:
 		n := 1
 		state = runtime.StateCancelled
-		add(scripted.FileStep{Deltas: []string{strings.TrimSuffix(text, "\n\n[interrupted]") + " "}, HangAfter: &n}, 0)
+		add(scripted.FileStep{Deltas: []string{strings.TrimSuffix(text, runtime.PartialEnd) + " "}, HangAfter: &n}, 0)
 	case m.Kind == llm.KindClosing && t.before:
 		state = runtime.StateFailed
 		add(scripted.FileStep{Fail: failOf("", text)}, 0)
