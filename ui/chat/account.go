@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -296,7 +297,10 @@ func (a *account) whole(l words.Lang, turnAt func(n int64) int) string {
 	if len(a.shortened) > 0 {
 		part("SHORTENED")
 		for _, m := range a.shortened {
-			fmt.Fprintf(&b, "%s  %5s  %s\n", l.T("turn %d", m.Turn), theme.Tokens(m.Tokens, false), l.Kept(m.Title))
+			if turn := cmp.Or(m.Turn, turnAt(m.N)); turn > 0 {
+				b.WriteString(l.T("turn %d", turn) + "  ")
+			}
+			fmt.Fprintf(&b, "%5s  %s\n", theme.Tokens(m.Tokens, false), l.Kept(m.Title))
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")

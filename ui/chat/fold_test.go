@@ -255,6 +255,25 @@ func TestFoldThatShortens(t *testing.T) {
 	}
 }
 
+// Of a fold of which only what is stored is known, no turn is told that is not known.
+func TestShortenedOfAnUnknownTurn(t *testing.T) {
+	v := newView(80, 40)
+	v.Load(runtime.Snapshot{
+		Messages: []runtime.MessageRow{{N: 30, Kind: llm.KindUser, RunID: "r", Content: "hi", CreatedAt: t0}},
+		Session:  runtime.SessionRow{TurnCount: 7},
+		Folds:    []runtime.FoldRow{{Fold: runtime.Fold{ID: "a", Reason: "tokens", Shorten: []runtime.Shortened{{N: 21, Tokens: 100}}}, CreatedAt: t0.Add(-1)}},
+	}, nil)
+	v.Prepend([]runtime.MessageRow{{N: 20, Kind: llm.KindUser, RunID: "q", Content: "before", CreatedAt: t0.Add(-2)}})
+	for v.SelectPrev() {
+		if _, ok := v.Whole(); ok {
+			break
+		}
+	}
+	if text, ok := v.Whole(); !ok || !strings.Contains(text, "a tool's result") || strings.Contains(text, "turn 0") {
+		t.Errorf("%v %q", ok, text)
+	}
+}
+
 // What was stored comes back: lines at their places, folded messages dim, older ones when they are paged in.
 func TestFoldsAreLoaded(t *testing.T) {
 	user := func(n int64, text string) runtime.MessageRow {
