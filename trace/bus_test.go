@@ -172,6 +172,7 @@ func TestTextBytesKnowsEveryText(t *testing.T) {
 		}
 	}
 	equal(t, textBytes(AnswerData{Text: "four"}), 4)
+	equal(t, textBytes(ApprovalData{Arguments: []byte("{}"), Preview: "four"}), 6)
 }
 
 func TestKeptSubscriptionLeavesTheRestOut(t *testing.T) {

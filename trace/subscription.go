@@ -295,11 +295,15 @@ func textBytes(d Data) int {
 		return len(d.Arguments) + len(d.RawArguments)
 	case ToolResultData:
 		return len(d.Result) + len(d.Summary)
+	case ApprovalData:
+		return len(d.Arguments) + len(d.Preview) + len(d.Reason)
 	case CompactData:
-		return len(d.Detail)
+		return len(d.Detail) + len(d.Before) + len(d.After)
 	case AnswerData:
 		return len(d.Text)
 	case ErrorData:
+		return len(d.Message) + len(d.Why) + len(d.Todo)
+	case NoticeData:
 		return len(d.Message) + len(d.Why) + len(d.Todo)
 	case InputQueuedData:
 		return len(d.Text)
