@@ -199,7 +199,7 @@ func (p *page) bringBack(d *runtime.Draft, s runtime.Snapshot) tea.Cmd {
 	}
 	var back []string
 	for i, t := range texts {
-		if t != "" && !wasSent(runtime.Draft{Text: t, At: at[i]}, s) {
+		if t != "" && !WasSent(runtime.Draft{Text: t, At: at[i]}, s) {
 			back = append(back, t)
 		}
 	}
@@ -209,8 +209,8 @@ func (p *page) bringBack(d *runtime.Draft, s runtime.Snapshot) tea.Cmd {
 	return p.putBefore(back...)
 }
 
-// wasSent says that a draft is an input that was stored after it: the program ended before it could be taken away.
-func wasSent(d runtime.Draft, s runtime.Snapshot) bool {
+// WasSent says that a draft is an input that was stored after it: the program ended before it could be taken away.
+func WasSent(d runtime.Draft, s runtime.Snapshot) bool {
 	same := func(text string, at time.Time) bool {
 		return !at.Before(d.At) && strings.TrimSpace(attach.Text(text)) == strings.TrimSpace(input.Plain(d.Text))
 	}

@@ -79,6 +79,8 @@ type plainChat struct {
 	lines   *clock.Queue[inputLine]
 	// ahead was typed before a question came, and is for after it.
 	ahead []inputLine
+	// unsent are messages that could not be stored, and are kept aside.
+	unsent []string
 	// left is set by /quit and by the end of the lines: nothing is taken any more.
 	left bool
 }
@@ -95,6 +97,7 @@ func (p *plainChat) chat(ctx context.Context) error {
 	if r := p.snap.Run; r != nil && !p.snap.Running {
 		p.c.out.line("Turn %d was interrupted. The next message gives it up; vitrine run%s --resume %s goes on with it.", r.Turn, asUser(p.o.user), r.ID)
 	}
+	p.tellUnsent(ctx)
 	p.turn = p.snap.Session.TurnCount
 	for !p.left {
 		text, err := p.message()
@@ -208,7 +211,11 @@ func (p *plainChat) ask(ctx context.Context, text string) error {
 	f := newFollower(p.c, p.app, p.id, false, 0)
 	defer f.close()
 	f.plain, f.user = p, p.o.user
-	if err := p.app.Agent.Submit(ctx, p.id, p.attached(ctx, strings.TrimPrefix(text, " "))); err != nil {
+	typed := strings.TrimPrefix(text, " ")
+	if err := p.submit(ctx, p.attached(ctx, typed), typed); err != nil {
+		if errors.Is(err, errInterrupted) {
+			return err
+		}
 		p.c.out.line("Not sent: %s", p.c.lang.Tell(strings.Join(describe(err), " ")))
 		return nil
 	}

@@ -184,5 +184,9 @@ that are configured are masked. A file that is there is replaced when the new on
 		"which was not attached: %s":     "未附上：%s",
 		"the first %d of %d bytes":       "%[2]d 字节中的前 %[1]d 字节",
 		"%d bytes":                       "%d 字节",
+		"Not sent before: %s":            "之前未发送：%s",
+		"Not stored yet: the message waits, and is kept if the program ends. Ctrl+C leaves.":         "尚未存储：消息在等待，程序结束也会保留。Ctrl+C 离开。",
+		"Not stored yet: the message waits, and is lost if the program ends. Ctrl+C leaves.":         "尚未存储：消息在等待，程序结束则会丢失。Ctrl+C 离开。",
+		"The message may not be stored; if so it is in the input when the screen opens the session.": "消息可能没有存储；若是，屏幕打开该会话时它会在输入框中。",
 	}
 }
