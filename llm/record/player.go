@@ -219,12 +219,17 @@ func (b *playback) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// errFull ends a response of which only the beginning is in the recording.
+var errFull = errors.New("the recording does not hold the rest")
+
 func (b *playback) end() error {
 	switch b.r.End {
 	case endLeft:
 		return b.player.hold(b.ctx)
-	case endCut, endFull:
+	case endCut:
 		return errors.New(b.r.Error)
+	case endFull:
+		return errFull
 	}
 	return io.EOF
 }

@@ -434,6 +434,9 @@ func TestBounds(t *testing.T) {
 		if last := list[len(list)-1]; all && len(list) != 1 || !all && (len(list) != 2 || last.Response.End != endFull) {
 			t.Errorf("%d lines", len(list))
 		}
+		if told, left := replayed(t, path, 0, []llm.Request{saying("1"), saying("2")}[:len(list)]...); !all && !strings.Contains(told[1].Err, "does not hold the rest") || left != 0 {
+			t.Errorf("replayed: %+v, %d are left", told, left)
+		}
 	}
 }
 
