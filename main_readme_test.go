@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vitrine/runtime/config"
+	"vitrine/ui/cli"
 	"vitrine/ui/demo"
 	"vitrine/ui/words"
 )
@@ -154,5 +155,31 @@ func TestREADMEDemo(t *testing.T) {
 	}
 	if code, _, errs := demoCommand(t, file, "--check"); code != 0 {
 		t.Error(errs)
+	}
+}
+
+// So does the one in the help, in each language.
+func TestHelpDemo(t *testing.T) {
+	for _, lang := range []string{"en", "zh"} {
+		var out bytes.Buffer
+		wiring{}.program().Execute(t.Context(), cli.Process{
+			Args: []string{"demo", "--help"}, Environ: []string{"AGENT_LANG=" + lang}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+			Login: func() string { return "ann" }, ConfigDir: filepath.Join(t.TempDir(), "none"), Version: "test",
+		})
+		var script strings.Builder
+		for line := range strings.Lines(out.String()) {
+			if row, ok := strings.CutPrefix(line, "  "); ok && (script.Len() > 0 || strings.HasPrefix(row, "[files]")) {
+				script.WriteString(row)
+			} else if script.Len() > 0 && strings.TrimSpace(line) != "" {
+				break
+			}
+		}
+		file := filepath.Join(t.TempDir(), "mine.toml")
+		if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, played, errs := demoCommand(t, file, "--check"); code != 0 || !strings.Contains(played, "4 steps") {
+			t.Errorf("%s: %s%s\n%s", lang, played, errs, script.String())
+		}
 	}
 }

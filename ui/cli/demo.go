@@ -38,7 +38,24 @@ const longDemo words.Text = `Play a demo: a script that types, waits and asserts
 
 It plays in the terminal at the pace of a person; --check only asserts, as fast as it goes; --record writes what a terminal would
 show, as asciicast (.cast), GIF (.gif), SVG (.svg) or the screens of all expects as text (.txt), and may be given several times.
-Data goes to a temporary folder, and no key is used unless the script says live. A file of yours is played like a built-in demo.`
+Data goes to a temporary folder, and no key is used unless the script says live. A file of yours is played like a built-in demo;
+"vitrine demo from ID" makes one of a session, and this is one too:
+
+  [files]                     # what lies in the demo's folder
+  "notes.txt" = "Read me."
+
+  [[step]]
+  enter = "read notes.txt"    # or type, paste, key = "ctrl+x n", caption, pause = "1s", resize = "80x24", restart, crash = true
+
+  [[step]]
+  wait = { state = "succeeded" }
+  within = "10s"
+
+  [[step]]
+  expect = { answer = "Read me.", text = "notes.txt", pane = "chat", turns = 1 }
+
+size, model, [config], [slow] and [[reply]] tables, with what the model says, stand before the steps. wait and expect look for text or
+regexp (with pane, not), state, event (with fields), answer, todo (with done) and turns, all at once.`
 
 func (c *command) demoCommand(o *options) *cobra.Command {
 	d := &demoOptions{}

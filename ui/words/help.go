@@ -295,11 +295,45 @@ Korean by any part of a sentence. No sign means anything. The sessions that chan
 
 It plays in the terminal at the pace of a person; --check only asserts, as fast as it goes; --record writes what a terminal would
 show, as asciicast (.cast), GIF (.gif), SVG (.svg) or the screens of all expects as text (.txt), and may be given several times.
-Data goes to a temporary folder, and no key is used unless the script says live. A file of yours is played like a built-in demo.`: `播放演示：对程序本身输入、等待并检查的脚本。不带名称时为 acceptance。
+Data goes to a temporary folder, and no key is used unless the script says live. A file of yours is played like a built-in demo;
+"vitrine demo from ID" makes one of a session, and this is one too:
+
+  [files]                     # what lies in the demo's folder
+  "notes.txt" = "Read me."
+
+  [[step]]
+  enter = "read notes.txt"    # or type, paste, key = "ctrl+x n", caption, pause = "1s", resize = "80x24", restart, crash = true
+
+  [[step]]
+  wait = { state = "succeeded" }
+  within = "10s"
+
+  [[step]]
+  expect = { answer = "Read me.", text = "notes.txt", pane = "chat", turns = 1 }
+
+size, model, [config], [slow] and [[reply]] tables, with what the model says, stand before the steps. wait and expect look for text or
+regexp (with pane, not), state, event (with fields), answer, todo (with done) and turns, all at once.`: `播放演示：对程序本身输入、等待并检查的脚本。不带名称时为 acceptance。
 
 它在终端中以人的速度播放；--check 只检查，尽快完成；--record 写出终端所显示的内容：asciicast（.cast）、
 GIF（.gif）、SVG（.svg）或所有检查点的文字画面（.txt），可多次给出。
-数据放在临时目录，除非脚本写明 live，否则不使用密钥。你的脚本文件与内置演示一样播放。`,
+数据放在临时目录，除非脚本写明 live，否则不使用密钥。你的脚本文件与内置演示一样播放；
+"demo from" 命令用会话制成脚本，下面也是一个脚本：
+
+  [files]                     # 演示目录中的文件
+  "notes.txt" = "Read me."
+
+  [[step]]
+  enter = "read notes.txt"    # 或 type、paste、key = "ctrl+x n"、caption、pause = "1s"、resize = "80x24"、restart、crash = true
+
+  [[step]]
+  wait = { state = "succeeded" }
+  within = "10s"
+
+  [[step]]
+  expect = { answer = "Read me.", text = "notes.txt", pane = "chat", turns = 1 }
+
+步骤之前可以写 size、model、[config]、[slow] 和 [[reply]]（模型的回复）。wait 和 expect 查找 text 或
+regexp（可加 pane、not）、state、event（可加 fields）、answer、todo（可加 done）和 turns，须同时满足。`,
 		"the colours of a recording: dark (the default), light or contrast": "录制的配色：dark（默认）、light 或 contrast",
 		"no window around a picture":                                        "图片不带窗口边框",
 	}
