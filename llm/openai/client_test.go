@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -662,6 +663,83 @@ func TestConnect(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A connection of HTTP/2 that died without a word fails its request long before an answer has to begin, and the next one goes over a new
+// connection.
+func TestDeadConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		two := &http.Protocols{}
+		two.SetUnencryptedHTTP2(true)
+		srv := &http.Server{Protocols: two, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor != 2 {
+				t.Errorf("spoken with %s", r.Proto)
+			}
+			_, _ = io.WriteString(w, data(`{"choices":[{"delta":{"content":"ok"}}]}`, end))
+		})}
+		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		go func() { _ = srv.Serve(l) }()
+		defer srv.Close()
+		dead := &atomic.Bool{}
+		tr := newTransport(time.Second)
+		tr.Protocols = two
+		tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			l.conns <- there
+			return &deafConn{Conn: here, dead: dead}, nil
+		}
+		client := New(Config{BaseURL: "http://h/v1", Transport: tr})
+		defer client.Close()
+		if _, err := ask(t, client); err != nil {
+			t.Fatal(err)
+		}
+		dead.Store(true) // what is sent over the connection of before is lost
+		began := time.Now()
+		var e *llm.Error
+		if _, err := ask(t, client); !errors.As(err, &e) || e.Kind != llm.ErrConnect || !e.Retryable || time.Since(began) > time.Minute {
+			t.Errorf("over a dead connection: %v after %s", err, time.Since(began))
+		}
+		dead.Store(false)
+		if _, err := ask(t, client); err != nil {
+			t.Errorf("after it: %v", err)
+		}
+	})
+}
+
+// pipes listens to what is sent to it.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// deafConn loses what is written while it is dead, and says nothing of it.
+type deafConn struct {
+	net.Conn
+	dead *atomic.Bool
+}
+
+func (c *deafConn) Write(b []byte) (int, error) {
+	if c.dead.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
 }
 
 // An error of the network is told without the two addresses.

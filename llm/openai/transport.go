@@ -71,6 +71,13 @@ func (c Config) String() string {
 // GoString is String.
 func (c Config) GoString() string { return c.String() }
 
+// A connection of HTTP/2 serves all requests, one after a night's sleep too that nobody answers on any more. When nothing came on it for
+// pingAfter it is asked for a sign of life, which has to come within pingAnswer; else its requests fail, and are sent on a new one.
+const (
+	pingAfter  = 30 * time.Second
+	pingAnswer = 15 * time.Second
+)
+
 // newTransport makes a transport whose steps are bounded and whose stream is not.
 func newTransport(connect time.Duration) *http.Transport {
 	if connect <= 0 {
@@ -78,9 +85,10 @@ func newTransport(connect time.Duration) *http.Transport {
 	}
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:           (&net.Dialer{Timeout: connect, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}}).DialContext,
 		TLSHandshakeTimeout:   connect,
 		ForceAttemptHTTP2:     true,
+		HTTP2:                 &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAnswer},
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
