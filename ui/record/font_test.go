@@ -99,7 +99,8 @@ func TestSignsFitTheirCells(t *testing.T) {
 	}
 }
 
-// Every Korean syllable is put together within its two cells, and none looks like another.
+// Korean syllables are put together within their two cells, and none looks like another: all vowels, all finals and all initials beside
+// one of the others each, and some of all.
 func TestSyllables(t *testing.T) {
 	fonts, err := newFonts()
 	if err != nil {
@@ -107,6 +108,11 @@ func TestSyllables(t *testing.T) {
 	}
 	seen := map[string]rune{}
 	for r := rune(firstSyllable); r <= lastSyllable; r++ {
+		i := int(r - firstSyllable)
+		initial, vowel, final := i/(vowelCount*finalCount), i/finalCount%vowelCount, i%finalCount
+		if !(initial == 11 && (vowel == 0 || final == 0 || final == 4) || vowel == 8 && final == 0 || i%13 == 0) {
+			continue
+		}
 		s, ok := fonts.shape(r, glyph{text: string(r), width: 2})
 		if !ok {
 			t.Fatalf("%c is no shape", r)
