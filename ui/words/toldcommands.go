@@ -149,6 +149,7 @@ func toldCommands2() map[string]string {
 		"--record-model and --replay-model exclude each other":                    "--record-model 与 --replay-model 不能同时使用",
 		"--replay-pace needs --replay-model":                                      "--replay-pace 需要 --replay-model",
 		"name a recording":                                                        "请指定录制文件",
+		"the recording does not hold the rest":                                    "录制文件里没有其余部分",
 		"name a file that --record-model made":                                    "请指定 --record-model 生成的文件",
 		"--record-model records what passes to an endpoint, and the offline model has none": "--record-model 录制与端点的往来，而离线模型没有端点",
 		"set OPENAI_BASE_URL or OPENAI_API_KEY":                                             "请设置 OPENAI_BASE_URL 或 OPENAI_API_KEY",

@@ -69,7 +69,6 @@ func toldModels() map[string]string {
 		"the request cannot be encoded":                                                  "无法编码请求",
 		"the server redirects to %s; set the base URL to where it really is":             "服务器重定向到 %s；请把 base URL 设为实际地址",
 		"the connection broke within the reply":                                          "连接在回复中途断开",
-		"the recording does not hold the rest":                                           "录制文件里没有其余部分",
 		"no answer within %s":                                                            "%s 内没有应答",
 		"no data for %s":                                                                 "%s 没有数据",
 		"no connection in time":                                                          "连接超时",
