@@ -188,3 +188,32 @@ func TestFilesOfAScript(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Any texts of files come back from the script as they were attached.
+func TestStoryKeepsFiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringN(0, 40, -1).Draw(t, "text")
+		name := rapid.StringMatching(`[a-z"' \.部#=\[\]]{1,8}`).Draw(t, "name")
+		s := NewStory("files", nil)
+		for _, m := range []runtime.MessageRow{
+			{Kind: llm.KindUser, RunID: "r", Content: attach.Compose("look", []attach.File{{Name: name, Bytes: int64(len(text)), Text: text}})},
+			{Kind: llm.KindAssistant, RunID: "r", Content: "seen"},
+		} {
+			s.Message(m)
+		}
+		file, err := s.Script()
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := ParseScript("f.toml", file)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, file)
+		}
+		if _, err := (&Script{Files: map[string]string{name: ""}}).checkFiles(); err != nil {
+			return // no name of a file in a script
+		}
+		if got, ok := script.Files[name]; !ok || got != text {
+			t.Fatalf("%q of %q became %q\n%s", text, name, got, file)
+		}
+	})
+}
