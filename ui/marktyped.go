@@ -24,6 +24,7 @@ type typedMark struct {
 // pressInput is the button over the input: the cursor goes there, or a word or a line is selected.
 func (p *page) pressInput(e tea.Mouse) tea.Cmd {
 	k := typedMark{down: true, times: p.pressed(e), x: e.X, y: e.Y}
+	k.text, _ = p.edit.Raw()
 	p.inputMark = k
 	p.inputMark.fixed = p.typedAt(e)
 	if k.times > 1 {
@@ -57,6 +58,10 @@ func (p *page) typedAt(e tea.Mouse) [2]int {
 func (p *page) markTyped(e tea.Mouse) {
 	k := &p.inputMark
 	if !k.on && k.times == 1 && e.X == k.x && e.Y == k.y {
+		return
+	}
+	if text, _ := p.edit.Raw(); text != k.text { // it was changed while the button is down
+		*k = typedMark{}
 		return
 	}
 	k.on, k.moving = true, p.typedAt(e)

@@ -536,4 +536,15 @@ func TestMouseInTheInput(t *testing.T) {
 	if d.clip != "" || p.selecting() {
 		t.Errorf("one press copies %q", d.clip)
 	}
+	// What is typed or taken away while the button is down ends it too.
+	d.pass(time.Second)
+	for _, msg := range []tea.Msg{tea.MouseClickMsg{X: x + 9, Y: y, Button: tea.MouseLeft}, tea.MouseMotionMsg{X: x + 12, Y: y, Button: tea.MouseLeft},
+		tea.KeyPressMsg{Code: tea.KeyEnd, Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl},
+		tea.MouseMotionMsg{X: x + 2, Y: y, Button: tea.MouseLeft}, tea.MouseReleaseMsg{X: x + 2, Y: y, Button: tea.MouseLeft}} {
+		d.m.Update(msg) // before the next frame
+	}
+	d.settle()
+	if !p.edit.Empty() || d.clip != "" || p.selecting() {
+		t.Errorf("of %q %q is copied", p.edit.Text(), d.clip)
+	}
 }
