@@ -46,8 +46,8 @@ func (s *Store) SaveDraft(ctx context.Context, sessionID string, d runtime.Draft
 	if err != nil {
 		return fmt.Errorf("keep the draft of session %s: %w", sessionID, err)
 	}
-	// It is stored, so whoever waits for that is told so.
-	_ = s.aside.alone(context.WithoutCancel(ctx), func() error {
+	// It is stored, so whoever waits for that is told so. What cannot be taken away in time is brought back once more at worst.
+	_ = s.aside.alone(ctx, func() error {
 		s.aside.forget(sessionID)
 		return nil
 	})

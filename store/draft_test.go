@@ -288,6 +288,11 @@ func TestKeptAsideTakesTurns(t *testing.T) {
 	if _, err := r.Draft(ctx, "s1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("while another one works on the files: %v", err)
 	}
+	soon, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer end()
+	if err := r.SaveDraft(soon, "s1", runtime.Draft{Text: "typed", At: at}); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("what is stored: %v", err)
+	}
 	close(release)
 	if err := <-done; err != nil {
 		t.Fatal(err)
