@@ -22,6 +22,7 @@ import (
 	"vitrine/runtime/config"
 	"vitrine/trace"
 	"vitrine/ui"
+	"vitrine/ui/words"
 )
 
 // Every error has its exit code and says what happened, why, and what to do.
@@ -90,9 +91,13 @@ func TestEventAdvice(t *testing.T) {
 		{trace.ErrorData{Message: "stopped", Todo: "MODEL names another. é stays. /retry"}, "stopped; MODEL names another; é stays"},
 		{trace.ErrorData{Message: "stopped", Todo: "/retry"}, "stopped"},
 	} {
-		if got := describeEvent(c.d); got != c.want {
+		if got := describeEvent(words.English, c.d); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+	d := trace.ErrorData{Message: "gw.example refused a part of the request; from now on temperature is left out", Why: "it says no; from now on", Todo: "/x; the disk is full"}
+	if got, want := describeEvent(words.Chinese, d), "gw.example 拒绝了请求的一部分；此后不再发送 temperature：it says no; from now on；磁盘已满"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"vitrine/runtime"
 	"vitrine/runtime/config"
 	"vitrine/trace"
+	"vitrine/ui/words"
 )
 
 // The exit codes.
@@ -196,22 +197,30 @@ func describe(err error) []string {
 	return []string{err.Error()}
 }
 
-// describeEvent is the same for a failure that an event tells of. Advice that names what only
-// the screen has is left out.
-func describeEvent(d trace.ErrorData) string {
-	s := d.Message
+// describeEvent is the same for a failure that an event tells of, in the language of lang. Advice that names what only the screen has is
+// left out.
+func describeEvent(lang words.Lang, d trace.ErrorData) string {
+	// Each part is translated by itself: joined, one that is not known could take the others along.
+	because, also := ": ", "; "
+	if lang == words.Chinese {
+		because, also = "：", "；"
+	}
+	s := lang.Tell(d.Message)
 	if d.Why != "" {
-		s += ": " + d.Why
+		s += because + lang.Tell(d.Why)
 	}
 	var advice []string
 	for _, part := range strings.Split(d.Todo, "; ") {
 		for _, one := range strings.SplitAfter(part, ". ") {
 			if one = strings.Trim(one, " ."); one != "" && !strings.Contains(one, "/") && !strings.Contains(one, "this tab") {
-				advice = append(advice, withinSentence(one))
+				advice = append(advice, lang.Tell(withinSentence(one)))
 			}
 		}
 	}
-	return sentence(s, strings.Join(advice, "; "))
+	if len(advice) == 0 {
+		return s
+	}
+	return s + also + strings.Join(advice, also)
 }
 
 // withinSentence writes a sentence as a part of another one. Names such as OPENAI_BASE_URL keep their letters.

@@ -174,7 +174,7 @@ func (f *follower) take(ev trace.Event) error {
 func (f *follower) aside(ev trace.Event) {
 	switch d := ev.Data.(type) {
 	case trace.ErrorData:
-		f.c.err.line("vitrine: %s", f.c.lang.Tell(describeEvent(d)))
+		f.c.err.line("vitrine: %s", describeEvent(f.c.lang, d))
 	case trace.RunEndData:
 		// After a run that the model failed the queue stands still: ours would never come.
 		if ev.RunID == f.current && f.runID == "" && runtime.State(d.State) == runtime.StateFailed {
@@ -217,9 +217,9 @@ func (f *follower) ours(ev trace.Event) {
 		f.c.err.line("vitrine: %s; %s", what, f.waitText(d))
 	case trace.ErrorData:
 		f.told = f.told || d.Code != "saved"
-		f.c.err.line("vitrine: %s", f.c.lang.Tell(describeEvent(d)))
+		f.c.err.line("vitrine: %s", describeEvent(f.c.lang, d))
 	case trace.NoticeData:
-		f.c.err.line("vitrine: %s", f.c.lang.Tell(describeEvent(trace.ErrorData{Message: d.Message, Why: d.Why, Todo: d.Todo})))
+		f.c.err.line("vitrine: %s", describeEvent(f.c.lang, trace.ErrorData{Message: d.Message, Why: d.Why, Todo: d.Todo}))
 	case trace.StateData:
 		f.state(d)
 	case trace.RunEndData:
