@@ -145,6 +145,7 @@ func (g *gifWriter) show(at time.Duration, now grid) {
 	parts := []image.Rectangle{image.Rect(0, 0, now.w, now.h)}
 	if !first {
 		if parts = changed(g.last, now); len(parts) == 0 {
+			g.last = now // what was looked at before does not hold for long
 			return
 		}
 	}

@@ -529,6 +529,21 @@ func TestRecordingFailsWholeB190(t *testing.T) {
 	}
 }
 
+// What changes after pictures that looked like the one before is shown, however many these were.
+func TestChangeAfterNoneIsShown(t *testing.T) {
+	for n := range 7 {
+		var b strings.Builder
+		b.WriteString(head + "[0,\"o\",\"a\"]\n")
+		for i := range n {
+			fmt.Fprintf(&b, "[%d,\"o\",\"\\u001b[m\"]\n", i+1)
+		}
+		fmt.Fprintf(&b, "[%d,\"o\",\"b\"]\n[99,\"o\",\"\"]\n", n+1)
+		if a := exported(t, b.String(), nil); len(a.shown) != 2 {
+			t.Errorf("after %d pictures without a change there are %d", n, len(a.shown))
+		}
+	}
+}
+
 // Any frames: after each of them the animation shows what the screen drawn at once shows.
 func TestChangesAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
