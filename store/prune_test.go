@@ -233,13 +233,16 @@ func TestShrinkAmongCommits(t *testing.T) {
 
 // TestShrinkIsCancelled while it writes: it ends soon, and all is as before.
 func TestShrinkIsCancelled(t *testing.T) {
-	path := dbPath(t)
-	filled(t, path, 4000, "big", "stays")
+	path, messages := dbPath(t), 4000
+	if testing.Short() {
+		messages = 1000
+	}
+	filled(t, path, messages, "big", "stays")
 	r := open(t, path)
 	if err := r.DeleteSession(t.Context(), "big", "ann"); err != nil {
 		t.Fatal(err)
 	}
-	for wait := time.Millisecond; ; wait += wait / 2 { // until it is caught at work or done before
+	for wait := time.Millisecond; ; wait *= 2 { // until it is caught at work or done before
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		got, err := r.Shrink(ctx)
 		cancel()
@@ -252,7 +255,7 @@ func TestShrinkIsCancelled(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if n := len(r.texts(t, "stays")); n != 4000 {
+		if n := len(r.texts(t, "stays")); n != messages {
 			t.Fatalf("%d messages", n)
 		}
 		r.say(t, r.openSession(t, "goes on"), "hello")
