@@ -325,6 +325,10 @@ func modelFailure(e *llm.Error) *trace.ErrorData {
 		f.Message = "the connection broke in the middle of the reply"
 	case llm.ErrAuth:
 		f.Message, f.Todo = "the server refused the key", "check OPENAI_API_KEY or OPENROUTER_API_KEY; vitrine doctor shows which one is used"
+		if e.Status == http.StatusForbidden { // the key may be a good one
+			f.Message = "the server forbids this request"
+			f.Todo = "the key may not be allowed to do this, or a firewall refuses; vitrine doctor shows which key is used; /model changes the model"
+		}
 	case llm.ErrQuota, llm.ErrRate:
 		f.Message, f.Todo = "the server's limit is reached", "wait, or /model changes the model; /retry sends it again"
 	case llm.ErrNotFound:

@@ -59,6 +59,8 @@ func TestFailuresBeforeTheModel(t *testing.T) {
 		"/retry sends it again":                 {Kind: llm.ErrConnect, Hint: "HTTPS_PROXY names it"},
 		"check that the server runs and OPENAI": {Kind: llm.ErrConnect},
 		"LLM_PROFILE changes how":               {Kind: llm.ErrRejected, Status: 400},
+		"the key may not be allowed to do this": {Kind: llm.ErrAuth, Status: 403},
+		"check OPENAI_API_KEY":                  {Kind: llm.ErrAuth, Status: 401},
 	} {
 		b := newBed(t, scripted.Fail(&e))
 		b.run(func(ctx context.Context) { b.ask(ctx, "s", "go") })
