@@ -55,6 +55,9 @@ func TestDemos(t *testing.T) {
 		t.Errorf("the built-in demos are %s", got)
 	}
 	for _, name := range names {
+		if testing.Short() && name != "acceptance" && name != "tabs" {
+			continue
+		}
 		code, out, errs := demoCommand(t, name, "--check")
 		if code != cli.ExitOK || !strings.HasPrefix(out, name+": ") {
 			t.Errorf("%s: exit code %d\n%s%s", name, code, out, errs)
